@@ -26,10 +26,18 @@ import type { Records } from './core/catalogue/records.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
 import { historyAsk, type Load, pageIn, turnsOf } from './core/client/history.ts'
-import { aroundActivities, checkInterceptors, type Interceptor } from './core/client/interceptors.ts'
+import {
+  around,
+  aroundActivities,
+  checkInterceptors,
+  type Interceptor,
+  type RequestAnswer,
+  type RequestCall,
+} from './core/client/interceptors.ts'
 import type { Submitted } from './core/client/submitting.ts'
 import type { AnyActivity } from './core/definitions/activity.ts'
 import type { ParseGraph } from './core/definitions/graph-document.ts'
+import { through } from './core/definitions/interceptor.ts'
 import { Registry } from './core/definitions/registry.ts'
 import type { AnyWorkflow } from './core/definitions/workflow.ts'
 import type { Status } from './core/kernel/run.ts'
@@ -56,7 +64,7 @@ import { Deciders } from './core/worker/deciders.ts'
 import type { WorkerOptions } from './core/worker/options.ts'
 import { checkRun, queryRun, type RecordedRun } from './core/worker/replay.ts'
 import { endUnclaimed } from './core/worker/unclaimed.ts'
-import { Worker } from './core/worker/worker.ts'
+import { Worker, type WorkerLoad } from './core/worker/worker.ts'
 import { type WorkerSettings, workerSettings } from './core/worker/worker-settings.ts'
 import { LocalWorkers } from './local-workers.ts'
 import { coalesced } from './stores/group-commit/coalesced.ts'
@@ -98,7 +106,7 @@ export const openOptions = {
   /** Wrap step bodies, starts and calls on runs; the first is the outermost. */
   interceptors: option<readonly Interceptor[]>(
     'Wrap step bodies, starts and calls on runs; the first is the outermost.',
-    'a list of objects with `activity`, `start` or `client`',
+    'a list of objects with `activity`, `start`, `client` or `request`',
     (value) => Array.isArray(value) && value.every((each) => typeof each === 'object' && each),
   ),
   /** Where the s3 store gets its credentials; by default from the environment, then from the profile file. */
@@ -251,7 +259,7 @@ export class Engine extends Client implements AsyncDisposable {
 
   #settingsOf(options: WorkerOptions): WorkerSettings {
     const { clock, random, alwaysReplay = false, alone = false, strict = false } = this.#world
-    const code = this.#code
+    const code = this.code
     const settings = workerSettings(options, {
       build: buildOf(code, this.#options),
       code,
@@ -280,7 +288,7 @@ export class Engine extends Client implements AsyncDisposable {
     const { workflow } = filter
     const names = queryOf(workflow === undefined ? {} : { workflow })
     const { retired } = await this.#catalogue.rollOut()
-    const open = new Set([...retired, this.#code])
+    const open = new Set([...retired, this.code])
     for await (const { run, turns } of runHistories(this.#store, { ...names, statuses: LIVE })) {
       const { head, status, pin } = run
       const { runId, workflowId, name } = head
@@ -302,8 +310,8 @@ export class Engine extends Client implements AsyncDisposable {
     }
   }
 
-  /** The build of this engine, as users name it. */
-  get #code(): string {
+  /** The build of this engine, as users name it. @internal */
+  get code(): string {
     return checkName(this.#options.build ?? this.#registry.fingerprint, 'the build')
   }
 
@@ -326,6 +334,26 @@ export class Engine extends Client implements AsyncDisposable {
   batch(filter: RunFilter, options: BatchOptions): Batch {
     checkBatch(filter, options)
     return new Batch(this, filter, options, checkMigration)
+  }
+
+  /** How busy its workers are. @internal */
+  get loads(): readonly WorkerLoad[] {
+    return this.#workers.loads
+  }
+
+  /** Tells its listeners of something that did not happen in a worker. @internal */
+  announce(make: () => Announcement): void {
+    this.#bus.announce(make)
+  }
+
+  /** Calls the listener with every announcement. @internal */
+  listen(listener: Listener): () => void {
+    return this.#bus.add(listener)
+  }
+
+  /** Carries out a request to a server, through its interceptors. @internal */
+  intercepted(call: RequestCall, make: (call: RequestCall) => Promise<RequestAnswer>): Promise<RequestAnswer> {
+    return through(around('request', this.#options.interceptors), call, make)
   }
 
   /** How many step bodies the workers of this engine run. */

@@ -1,5 +1,5 @@
 // The workers of one engine, as its client uses them.
-import type { Worker } from './core/index.ts'
+import type { Worker, WorkerLoad } from './core/index.ts'
 import type { ClaimedRun, NewRun } from './core/stores/driver.ts'
 
 export class LocalWorkers {
@@ -43,6 +43,10 @@ export class LocalWorkers {
   async drain(): Promise<void> {
     await Promise.all(Array.from(this.#workers.keys(), (worker) => worker.drain()))
     for (const forget of this.#workers.values()) forget()
+  }
+
+  get loads(): readonly WorkerLoad[] {
+    return Array.from(this.#workers.keys(), (worker) => worker.load)
   }
 
   get stepsRunning(): number {

@@ -17,6 +17,7 @@ export {
 } from './client/filter.ts'
 export { eventsOf, pageIn, turnStart } from './client/history.ts'
 export { updateId } from './client/ids.ts'
+export type { ClientCall, Interceptor, RequestAnswer, RequestCall, StartCall } from './client/interceptors.ts'
 export { keyedRunId } from './client/new-run.ts'
 export type { HistoryEvent } from './client/public-history.ts'
 export { publicEvents, publicStart } from './client/public-history.ts'
@@ -97,8 +98,19 @@ export type { Event } from './kernel/event.ts'
 export type { Message } from './kernel/message.ts'
 export type { Status } from './kernel/run.ts'
 export { ENDED, LIVE } from './kernel/run.ts'
+export type { RunTrace } from './kernel/run-trace.ts'
+export {
+  attemptSpanOf,
+  parentSpanOf,
+  parseTraceparent,
+  runSpanOf,
+  type SpanPlace,
+  traceparentText,
+} from './kernel/trace.ts'
 export { retryRule } from './policies/retry.ts'
 export type { RollOut } from './policies/roll-out.ts'
 export type { HistoryPage, LoadAsk, Loaded, RunSnapshot } from './stores/store.ts'
+export type { Announcement, Listener } from './telemetry/announcement.ts'
+export { CompletedLater } from './worker/activity-context.ts'
 export type { Verdict } from './worker/replay.ts'
-export type { Worker } from './worker/worker.ts'
+export type { Worker, WorkerLoad } from './worker/worker.ts'

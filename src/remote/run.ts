@@ -35,7 +35,7 @@ import { notEnded } from './errors.ts'
 
 type Unfinished = { readonly why: Why; readonly text: string }
 type RunCall = { [N in CallName]: InputOf<N> extends { readonly run: string } ? N : never }[CallName]
-type MessageOptions = { readonly messageId?: string }
+type MessageOptions = { readonly messageId?: string; readonly traceparent?: string }
 
 /** @internal */
 export class RemoteRun<out Out> implements RunHandle<Out> {
@@ -114,14 +114,15 @@ export class RemoteRun<out Out> implements RunHandle<Out> {
     update: Update<Payload, R>,
     ...args: Args<Payload, MessageOptions & WaitOptions>
   ): Promise<R> {
-    const [payload, { messageId = this.#server.newId(), ...options } = {}] = args
-    return (await this.awaitUpdate(update.name, { payload, messageId }, options)) as R
+    const [payload, { messageId = this.#server.newId(), traceparent, ...options } = {}] = args
+    const message = { payload, messageId, ...(traceparent !== undefined && { traceparent }) }
+    return (await this.awaitUpdate(update.name, message, options)) as R
   }
 
   /** Sends the update, and again with the same id until it is answered. @internal */
   async awaitUpdate(
     name: string,
-    message: { readonly payload: unknown; readonly messageId: string },
+    message: { readonly payload: unknown; readonly messageId: string; readonly traceparent?: string },
     options: WaitOptions = {},
   ): Promise<unknown> {
     const what = `has not answered update '${name}', which its code may not handle,`

@@ -20,6 +20,7 @@ export function stepContext(given: Partial<ActivityContext> = {}): ActivityConte
     maxAttempts: 5,
     build: 'build',
     signal: new AbortController().signal,
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
     client: {
       start: async () => ({ runId: 'other', workflowId: 'other', isNew: true }),

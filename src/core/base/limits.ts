@@ -527,6 +527,15 @@ export const limits = {
   streamStallMs: 60_000,
   /** Longest life of a stream of live events: its client connects again, and its token is checked again. */
   liveStreamMs: 3_600_000,
+  /** Values of one label of the metrics of a process; all others count as `other`. */
+  metricLabelValues: 200,
+  /** How often metrics ask the store for its queues and workers, at most; and how long a scrape waits for the answer. */
+  metricSampleMs: 10_000,
+  metricSampleWaitMs: 2_000,
+  /** A replay that took longer has a span. */
+  replaySpanMs: 5,
+  /** Characters of one log line in JSON. */
+  logLineLengthMax: 65_536,
   /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
   /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */

@@ -49,6 +49,7 @@ import {
 } from './start-options.ts'
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
+import { callerOf } from './tracing.ts'
 import { Waits } from './waits.ts'
 import { type WorkerRecord, workerOf } from './workers.ts'
 
@@ -325,7 +326,7 @@ export class Client {
     const reuse = options.reuse ?? (options.workflowId === undefined ? 'allow' : 'returnExisting')
     const run = {
       ...(await this.#newRun(workflow, input, { ...options, reuse })),
-      message: { id: message.id, body: encodeMessage(message) },
+      message: { id: message.id, body: encodeMessage({ ...message, ...callerOf(options) }) },
     }
     const created = await this.#begin(run, options.transaction)
     if (created?.outcome === 'existing' && created.posted === 'closed') {

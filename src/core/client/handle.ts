@@ -43,6 +43,7 @@ import {
 import { answerOf, type RunRecord, recordOf, resultOf } from './run-record.ts'
 import { type StepRecord, stepsOf } from './steps.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
+import { callerOf } from './tracing.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
 
 /** @internal */
@@ -141,7 +142,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const payload = encode(given, `the payload of signal '${name}'`)
     const { messageId } = options
     const id = messageId === undefined ? this.#host.newId() : signalId(messageId)
-    await this.#post({ type: 'signal', id, name, payload })
+    await this.#post({ type: 'signal', id, name, payload, ...callerOf(options) })
   }
 
   async query<In, R>(query: Query<In, R>, ...args: Args<NoInfer<In>, never>): Promise<R> {
@@ -162,7 +163,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const payload = encode(given, `the payload of update '${name}'`)
     const messageId = options.messageId ?? this.#host.newId()
     const id = updateId(messageId)
-    await this.#post({ type: 'update', id, name, payload })
+    await this.#post({ type: 'update', id, name, payload, ...callerOf(options) })
     return (await this.awaitUpdate(messageId, options, name)) as R
   }
 

@@ -1,4 +1,4 @@
-// Interceptors of starts, calls on runs and step bodies: for tracing, checks and defaults.
+// Interceptors of starts, calls on runs, step bodies and requests: for tracing, checks and defaults.
 
 import { defined } from '../base/defined.ts'
 import { checkOptions, option } from '../base/described.ts'
@@ -28,8 +28,26 @@ export interface ClientCall {
   readonly args: readonly unknown[]
 }
 
+/** A request to the HTTP API, as an interceptor sees it. */
+export interface RequestCall {
+  readonly operation: string
+  readonly method: string
+  /** The path with its fields in braces. */
+  readonly route: string
+  readonly requestId: string
+  /** The span of the caller; starts and messages of this request get it, unless they have one of their own. */
+  readonly traceparent?: string
+}
+
+/** The answer to a request, as an interceptor sees it. It must return the answer that `next` returned. */
+export interface RequestAnswer {
+  readonly status: number
+  /** The code of the error, if it is one. */
+  readonly error?: string
+}
+
 /**
- * Functions around step bodies, starts and calls on runs. Each can observe a call, change it, or return a result
+ * Functions around step bodies, starts, calls on runs and requests. Each can observe a call, change it, or return a result
  * without calling `next`.
  *
  * ```ts
@@ -52,6 +70,8 @@ export interface Interceptor {
   start?(call: StartCall, next: (call: StartCall) => Promise<StartedRun<unknown>>): Promise<StartedRun<unknown>>
   /** Around each call on the handle of a run. */
   client?(call: ClientCall, next: (call: ClientCall) => Promise<unknown>): Promise<unknown>
+  /** Around each operation that the HTTP API carries out on this engine. */
+  request?(call: RequestCall, next: (call: RequestCall) => Promise<RequestAnswer>): Promise<RequestAnswer>
 }
 
 const OPERATIONS = [
@@ -66,6 +86,7 @@ export const interceptorOptions = {
   activity: option('Around each attempt of an activity or a step.', 'a function', isFunction),
   start: option('Around each start by this engine.', 'a function', isFunction),
   client: option('Around each call on the handle of a run.', 'a function', isFunction),
+  request: option('Around each operation of the HTTP API.', 'a function', isFunction),
 } as const
 
 export function checkInterceptors(interceptors: readonly Interceptor[]): void {

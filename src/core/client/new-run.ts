@@ -15,6 +15,7 @@ import { encodeMessage, encodePayload } from '../kernel/codec.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import type { NewRun, Reuse, StoredMessage } from '../stores/store.ts'
 import { beginning, countedFrom, type StartOptions, startOptions } from './start-options.ts'
+import { startedTrace } from './tracing.ts'
 
 /** What the caller of a start may know about the workflow besides its name. */
 export interface Known {
@@ -54,6 +55,7 @@ export async function newRun<In>(
       ...(timed.executionTimeoutMs !== undefined && countedFrom(begins)),
       parsed: workflow.schemas?.input && true,
       pending: options.pending || undefined,
+      trace: startedTrace(options),
       version,
     }),
   )

@@ -12,6 +12,7 @@ import type { ForkOptions, RewindPorts } from './rewinding.ts'
 import type { RunRecord } from './run-record.ts'
 import type { StepRecord } from './steps.ts'
 import type { Timeline } from './timeline.ts'
+import { tracing } from './tracing.ts'
 import type { Waits } from './waits.ts'
 import type { Why, WhyFacts } from './why.ts'
 
@@ -71,6 +72,7 @@ export const historyOptions = {
 export const messageOptions = {
   /** Messages with the same id are delivered once. Default: a new id for each call. */
   messageId: text('Messages with the same id are delivered once.', { otherwise: 'a new id' }),
+  ...tracing,
 } as const
 
 function isPlainObject(value: unknown): boolean {

@@ -19,6 +19,7 @@ import type { Given } from '../definitions/contract.ts'
 import { aboutRun, placement } from '../definitions/options.ts'
 import type { Extras } from '../kernel/extras.ts'
 import { type NewRun, REUSES, type Reuse, type SqlClient } from '../stores/store.ts'
+import { tracing } from './tracing.ts'
 
 export const startOptions = {
   /** An id of your own for the run. Default: its run id. */
@@ -42,6 +43,11 @@ export const startOptions = {
   }),
   /** The run is created, but starts only when `run.trigger()` is called. Default false. */
   pending: flag('The run starts only when `run.trigger()` is called.', { otherwise: 'false' }),
+  ...tracing,
+  /** The run belongs to the trace of `traceparent`, which should be short. Default: it has its own, with a link. */
+  joinTrace: flag('The run belongs to the trace of `traceparent`, which should be short.', {
+    otherwise: 'it has a trace of its own, which links to that one',
+  }),
   ...placement,
   ...aboutRun,
   /** A client with an open Postgres transaction of yours: the run exists if and when it commits. */

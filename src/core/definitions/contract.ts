@@ -109,6 +109,11 @@ export interface ActivityContext {
   readonly build: string
   /** Aborts when the step is cancelled, the attempt reaches its time limit, or the worker loses its lease. */
   readonly signal: AbortSignal
+  /**
+   * The span to continue the trace of the run from, in the format of W3C Trace Context: pass it to services as the
+   * header `traceparent`.
+   */
+  readonly traceparent: string
   readonly log: Log
   /** Starts, signals and cancels other runs. */
   readonly client: ActivityClient

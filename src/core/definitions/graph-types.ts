@@ -151,6 +151,7 @@ const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
   maxAttempts: true,
   build: true,
   signal: true,
+  traceparent: true,
   log: true,
   client: true,
   heartbeat: true,

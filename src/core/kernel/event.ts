@@ -114,6 +114,8 @@ export type Resolution =
       readonly id: string
       readonly name: string
       readonly payload: Payload
+      /** The span of the sender, which the turn links to. */
+      readonly traceparent?: string
     }
   /** A caller wants something done and waits for the answer. */
   | {
@@ -121,6 +123,7 @@ export type Resolution =
       readonly id: string
       readonly name: string
       readonly payload: Payload
+      readonly traceparent?: string
     }
   | { readonly type: 'CancelRequested'; readonly id: string; readonly reason?: string }
 

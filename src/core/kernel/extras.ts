@@ -3,6 +3,7 @@
 import { parseBody } from '../base/envelope.ts'
 import type { Payload } from '../base/value.ts'
 import type { StoredAttributes } from './attributes.ts'
+import type { StoredTrace } from './run-trace.ts'
 
 export interface Extras {
   readonly memo?: Payload
@@ -23,6 +24,7 @@ export interface Extras {
    * input when it begins.
    */
   readonly parsed?: boolean | null
+  readonly trace?: StoredTrace
 }
 
 /** Undefined if there are none. */

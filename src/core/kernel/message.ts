@@ -12,12 +12,14 @@ export type Message =
       readonly id: string
       readonly name: string
       readonly payload: Payload
+      readonly traceparent?: string
     }
   | {
       readonly type: 'update'
       readonly id: string
       readonly name: string
       readonly payload: Payload
+      readonly traceparent?: string
     }
   | { readonly type: 'cancel'; readonly id: string; readonly reason?: string }
   /** Ends the run without running its code. */

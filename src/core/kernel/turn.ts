@@ -22,6 +22,7 @@ import { childId, isShielded } from './ids.ts'
 import { endingBy, type Message, type StepOutcome, type Stop, TERMINATED } from './message.ts'
 import { awaitsEnd } from './requests.ts'
 import { type Head, type RunState } from './run.ts'
+import { runSpanOf, traceOf, traceparentText } from './trace.ts'
 
 /** The outcome of an attempt that ran in the worker that holds the run. */
 export type LocalResult =
@@ -220,11 +221,11 @@ export class Turn {
     switch (message.type) {
       case 'signal': {
         const { id, name, payload } = message
-        return { type: 'SignalReceived', id, name, payload }
+        return { type: 'SignalReceived', id, name, payload, ...senderOf(message) }
       }
       case 'update': {
         const { id, name, payload } = message
-        return { type: 'UpdateReceived', id, name, payload }
+        return { type: 'UpdateReceived', id, name, payload, ...senderOf(message) }
       }
       case 'cancel':
         return this.#cancel(message)
@@ -432,7 +433,8 @@ export class Turn {
     const receiver = this.#receivers.get(key)
     const found = typeof to === 'string' ? to : receiver?.runId
     const ended = message.type === 'signal' && receiver?.hasEnded === true
-    if (found !== undefined && !ended) this.outgoing.push({ type: 'post', runId: found, message: { ...message, id } })
+    if (found !== undefined && !ended)
+      this.outgoing.push({ type: 'post', runId: found, message: { ...message, id, ...this.#tracing(message) } })
     const name = message.type === 'signal' ? { name: message.name } : {}
     const marks = {
       ...name,
@@ -441,6 +443,12 @@ export class Turn {
       ...(ended && { ended: true as const }),
     }
     this.#record({ type: 'MessageSent', key, after, message: message.type, ...marks })
+  }
+
+  // Only a run whose caller records spans is likely to be recorded itself.
+  #tracing({ type }: SendMessage['message']): { readonly traceparent?: string } {
+    if (type !== 'signal' || this.#head.extras.trace?.caller === undefined) return {}
+    return { traceparent: traceparentText(runSpanOf(traceOf(this.#head))) }
   }
 
   #startChild(command: StartChild): void {
@@ -454,4 +462,8 @@ export class Turn {
     }
     this.#record({ type: 'ChildStarted', key, after, name, child, input, digest, ...marks })
   }
+}
+
+function senderOf({ traceparent }: { readonly traceparent?: string }): { readonly traceparent?: string } {
+  return traceparent === undefined ? {} : { traceparent }
 }

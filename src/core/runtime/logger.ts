@@ -11,7 +11,19 @@ export interface Logger {
 
 export const consoleLogger: Logger = {
   log(level, message, fields) {
-    const rest = fields && Object.keys(fields).length > 0 ? ` ${inspect(fields, INSPECT)}` : ''
+    const shown = Object.fromEntries(
+      Object.entries(fields ?? {}).filter(([name, value]) => isShown(name, value, message)),
+    )
+    const rest = Object.keys(shown).length > 0 ? ` ${inspect(shown, INSPECT)}` : ''
     console.error(visibleLines(`pawl ${level}: ${message}${rest}`))
   },
+}
+
+/** Only for machines, which do not read the message: see `jsonLogger`. */
+const HIDDEN: ReadonlySet<string> = new Set(['workflowId', 'worker', 'traceId'])
+
+// The console does not repeat what the message says.
+function isShown(name: string, value: unknown, message: string): boolean {
+  if (name === 'runId' || name === 'workflow') return !message.includes(String(value))
+  return !HIDDEN.has(name)
 }

@@ -3,9 +3,10 @@ import { PermanentError } from '../base/errors.ts'
 import type { Instant } from '../base/time.ts'
 import type { ActivityClient, ActivityContext } from '../definitions/contract.ts'
 import type { RetryRule } from '../kernel/decider.ts'
+import type { RunTrace } from '../kernel/run-trace.ts'
 import { makeStepToken } from '../kernel/tokens.ts'
+import { runSpanOf, traceIdOf, traceparentText } from '../kernel/trace.ts'
 import { isUnlimited } from '../policies/retry.ts'
-import type { Logger } from '../runtime/logger.ts'
 import type { WorkerContext } from './context.ts'
 import type { StepNotes } from './step-notes.ts'
 import type { Uncommitted } from './uncommitted.ts'
@@ -21,6 +22,11 @@ export interface AttemptOf {
   readonly name: string
   readonly attempt: number
   readonly retry: RetryRule
+  readonly trace: RunTrace
+  readonly queue: string
+  readonly priority: number
+  /** When the attempt could begin; unknown of a task that was tried before. */
+  readonly readyAt: Instant | undefined
   readonly startToCloseMs: number | undefined
   readonly heartbeatMs: number | undefined
   /** When all attempts together must have ended. */
@@ -66,6 +72,7 @@ export class StepContext implements ActivityContext {
   readonly #notes: StepNotes
   readonly #context: WorkerContext
   #client: ActivityClient | undefined
+  #traceparent: string | undefined
 
   constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, context: WorkerContext) {
     const { maxAttempts } = of.retry
@@ -90,8 +97,18 @@ export class StepContext implements ActivityContext {
     return this.#stop.signal
   }
 
+  get traceparent(): string {
+    this.#traceparent ??= traceparentText(runSpanOf(this.#of.trace))
+    return this.#traceparent
+  }
+
+  /** An interceptor that records a span of the attempt sets that one. */
+  set traceparent(traceparent: string) {
+    this.#traceparent = traceparent
+  }
+
   get log(): ActivityContext['log'] {
-    return logOf(this.#of, this.#context.logger)
+    return logOf(this.#of, this.#context)
   }
 
   get client(): ActivityClient {
@@ -131,10 +148,12 @@ export class StepContext implements ActivityContext {
   }
 }
 
-function logOf({ runId, key, attempt }: AttemptOf, logger: Logger): ActivityContext['log'] {
+function logOf(of: AttemptOf, { logger, settings }: WorkerContext): ActivityContext['log'] {
+  const { runId, workflowId, key: step, attempt, trace } = of
+  const about = (): object => ({ runId, step, attempt, workflowId, worker: settings.id, traceId: traceIdOf(trace) })
   const at =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, fields?: object): void =>
-      logger.log(level, message, { runId, step: key, attempt, ...fields })
+      logger.log(level, message, { ...about(), ...fields })
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

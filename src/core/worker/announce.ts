@@ -6,46 +6,73 @@ import type { Execution } from '../kernel/decider.ts'
 import { leftUndone } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { TERMINATED } from '../kernel/message.ts'
-import type { Head } from '../kernel/run.ts'
+import type { Head, RunState } from '../kernel/run.ts'
+import { traceIdOf, traceOf } from '../kernel/trace.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Announcement } from '../telemetry/announcement.ts'
 import type { WorkerContext } from './context.ts'
 
-export type Listeners = Pick<WorkerContext, 'bus' | 'clock' | 'logger'>
+export type Listeners = Pick<WorkerContext, 'bus' | 'clock' | 'logger'> & {
+  readonly settings?: Pick<WorkerContext['settings'], 'id' | 'code'>
+}
 
 /** Events that were committed. */
-export function announceEvents({ bus, logger }: Listeners, head: Head, events: readonly HistoryEvent[]): void {
+export function announceEvents(
+  listeners: Listeners,
+  { head, state }: { readonly head: Head; readonly state: Pick<RunState, 'beganAt'> },
+  events: readonly HistoryEvent[],
+): void {
+  const { bus, logger } = listeners
   try {
+    const run = bus.heard ? runOf(listeners, head) : undefined
     for (const event of events) {
       const trouble = troubleIn(event)
       if (trouble !== undefined) warn(logger, head, trouble)
-      if (!bus.heard) continue
-      if (event.seq === 1) bus.announce(() => ({ type: 'run.started', ...of(head, event) }))
-      const announcement = announcementOf(head, event)
+      if (!run) continue
+      const of = { ...run, at: new Date(event.at) }
+      if (event.seq === 1) bus.announce(() => ({ type: 'run.started', ...of }))
+      const began = state.beganAt ?? head.createdAt
+      const announcement = announcementOf(of, event, () => ({
+        ms: Math.max(0, event.at - head.createdAt),
+        beganAt: new Date(head.generation === 1 ? head.createdAt : began),
+      }))
       if (announcement) bus.announce(() => announcement)
     }
   } catch {}
 }
 
-export function announcePaused({ bus, clock, logger }: Listeners, head: Head, failure: Failure): void {
-  warn(logger, head, `it is paused: ${failure.message}`)
-  const { runId, name: workflow } = head
-  const at = new Date(clock.now())
-  bus.announce(() => ({ type: 'run.paused', at, runId, workflow, failure }))
+/** A turn that was written in `ms`. */
+export function announceTurn(listeners: Listeners, head: Head, events: readonly HistoryEvent[], ms: number): void {
+  if (events.length === 0) return
+  listeners.bus.announce(() => {
+    const callers = events.flatMap((event) => ('traceparent' in event ? (event.traceparent ?? []) : []))
+    return { type: 'turn.committed', ...runNow(listeners, head), events: events.length, callers, ms }
+  })
 }
 
-/** The run waits for something, and no worker holds it. */
-export function announceSuspended({ bus, clock }: Listeners, head: Head): void {
-  if (!bus.heard) return
-  const { runId, name: workflow } = head
-  const at = new Date(clock.now())
-  bus.announce(() => ({ type: 'run.suspended', at, runId, workflow }))
+export function announceReplay(
+  listeners: Listeners,
+  head: Head,
+  { events, ms }: { readonly events: number; readonly ms: number },
+): void {
+  listeners.bus.announce(() => ({ type: 'run.replayed', ...runNow(listeners, head), events, ms }))
+}
+
+export function announcePaused(listeners: Listeners, head: Head, failure: Failure): void {
+  warn(listeners.logger, head, `it is paused: ${failure.message}`)
+  listeners.bus.announce(() => ({ type: 'run.paused', ...runNow(listeners, head), failure }))
+}
+
+/** A worker claimed the run; or the run waits for something, and no worker holds it. */
+export function announceHeld(listeners: Listeners, head: Head, type: 'run.claimed' | 'run.suspended'): void {
+  listeners.bus.announce(() => ({ type, ...runNow(listeners, head) }))
 }
 
 /** What the code logged in a turn that was committed. */
-export function showLogs({ logger }: Listeners, head: Head, execution: Execution): void {
+export function showLogs({ logger, settings }: Listeners, head: Head, execution: Execution): void {
   for (const { level, message, fields } of execution.takeLogs()) {
-    log(logger, level, message, { runId: head.runId, workflow: head.name, ...fields })
+    const worker = settings && { worker: settings.id }
+    log(logger, level, message, { ...aboutRun(head), ...worker, ...fields })
   }
 }
 
@@ -53,7 +80,12 @@ export function showLogs({ logger }: Listeners, head: Head, execution: Execution
 export function warn(logger: Logger, head: Head, text: string): void {
   const { runId, workflowId, name } = head
   const known = workflowId === runId ? runId : `${workflowId} (${runId})`
-  log(logger, 'warn', `run ${known} of '${name}': ${text}`)
+  log(logger, 'warn', `run ${known} of '${name}': ${text}`, aboutRun(head))
+}
+
+function aboutRun(head: Head): object {
+  const { runId, workflowId, name: workflow } = head
+  return { runId, workflow, workflowId, traceId: traceIdOf(traceOf(head)) }
 }
 
 function log(logger: Logger, ...entry: Parameters<Logger['log']>): void {
@@ -82,30 +114,41 @@ function inOneLine({ type, message }: Failure): string {
   return `${type}: ${isLong ? `${line.slice(0, limits.loggedLengthMax)}…` : line}`
 }
 
-function of(head: Head, event: HistoryEvent): { at: Date; runId: string; workflow: string } {
-  return { at: new Date(event.at), runId: head.runId, workflow: head.name }
+type OfRun = Omit<Extract<Announcement, { type: 'run.claimed' }>, 'type'>
+
+function runOf({ settings }: Listeners, head: Head): Omit<OfRun, 'at'> {
+  const { runId, workflowId, name: workflow, queue } = head
+  const where = settings && { worker: settings.id, build: settings.code }
+  return { runId, workflowId, workflow, queue, trace: traceOf(head), ...where }
+}
+
+function runNow(listeners: Listeners, head: Head): OfRun {
+  return { at: new Date(listeners.clock.now()), ...runOf(listeners, head) }
 }
 
 // Most events are not announced, so this switch has a default.
-function announcementOf(head: Head, event: HistoryEvent): Announcement | undefined {
-  const run = of(head, event)
+function announcementOf(
+  run: OfRun,
+  event: HistoryEvent,
+  end: () => { readonly ms: number; readonly beganAt: Date },
+): Announcement | undefined {
   switch (event.type) {
     case 'RunCompleted':
-      return { type: 'run.completed', ...run, output: decode(event.value), ms: took(head, event) }
+      return { type: 'run.completed', ...run, ...end(), output: decode(event.value) }
     case 'RunCancelled':
-      return { type: 'run.cancelled', ...run }
+      return { type: 'run.cancelled', ...run, ...end() }
     case 'RunContinued':
-      return { type: 'run.continued', ...run }
+      return { type: 'run.continued', ...run, ...end() }
     case 'CompensationBegan':
       return { type: 'run.compensating', ...run }
     case 'RunFailed':
-      return { type: 'run.failed', ...run, failure: event.failure, ms: took(head, event) }
+      return { type: 'run.failed', ...run, ...end(), failure: event.failure }
     case 'StepStarted': {
       const type = event.queued ? 'activity.scheduled' : 'activity.started'
       return { type, ...run, step: event.key, activity: event.name, attempt: 1 }
     }
     case 'StepQueued':
-      return { type: 'activity.scheduled', ...run, ...step(event) }
+      return { type: 'activity.scheduled', ...run, ...step(event), moved: true }
     case 'StepCompleted':
       return { type: 'activity.completed', ...run, ...step(event) }
     case 'StepFailed': {
@@ -120,10 +163,6 @@ function announcementOf(head: Head, event: HistoryEvent): Announcement | undefin
     default:
       return undefined
   }
-}
-
-function took({ createdAt }: Head, { at }: HistoryEvent): number {
-  return Math.max(0, at - createdAt)
 }
 
 function step(event: { key: string; name?: string; attempt: number }): {

@@ -7,7 +7,8 @@ import type { WorkerContext } from './context.ts'
 
 const of: AttemptOf = {
   ...{ runId: 'r', generation: 1, key: 'activity:pay#1', name: 'pay', attempt: 2 },
-  ...{ workflowId: 'w', keysOf: 1 },
+  ...{ workflowId: 'w', keysOf: 1, queue: 'default', priority: 0, readyAt: undefined },
+  trace: { runId: 'r', generation: 1 },
   ...{ startToCloseMs: undefined, heartbeatMs: undefined, closeBy: undefined },
   retry: retryRule({ maxAttempts: 3, jitter: 0 }),
 }

@@ -13,6 +13,7 @@ import type { StepPlan } from '../kernel/decider.ts'
 import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import { backoffMs, givesUp } from '../policies/retry.ts'
 import { type AttemptOf, CompletedLater, LazyAbort, StepContext } from './activity-context.ts'
+import { announceAttempt } from './announce-attempt.ts'
 import type { WorkerContext } from './context.ts'
 import { loadNotes, type Notes, type NotesOf, StepNotes } from './step-notes.ts'
 
@@ -97,7 +98,9 @@ export class Attempt {
     if (!found || !this.#mayBegin) return
     const notes = new StepNotes(this.of, this.#context, found)
     this.#notes = notes
+    const ended = announceAttempt(this.#context, this.of, this.#work.kind)
     const result = await this.#underLimits(notes)
+    ended?.(outcomeOf(result))
     const isDone = result.ok === true
     const closed = notes.close(isDone ? 'drop' : 'keep')
     if (!isDone) await closed
@@ -156,6 +159,12 @@ export class Attempt {
     }
   }
 
+  #callOf(kind: ActivityCall['kind'], input: unknown, ctx: ActivityContext): ActivityCall {
+    const { name, queue, priority, trace, readyAt } = this.of
+    const waited = readyAt === undefined ? {} : { waitedMs: Math.max(0, this.#context.storeClock.now() - readyAt) }
+    return { kind, name, input, ctx, queue, priority, trace, ...waited }
+  }
+
   async #call(ctx: StepContext): Promise<BodyResult> {
     const { kind, input, body } = this.#work
     const { name } = this.of
@@ -164,7 +173,7 @@ export class Attempt {
       const { aroundBodies } = this.#context
       const value = await (aroundBodies.length === 0
         ? body(given, ctx)
-        : through(aroundBodies, { kind, name, input: given, ctx }, (call) => body(call.input, call.ctx)))
+        : through(aroundBodies, this.#callOf(kind, given, ctx), (call) => body(call.input, call.ctx)))
       return { ok: true, value: encode(value, `the result of step '${name}'`) }
     } catch (error) {
       if (error instanceof CompletedLater) return { ok: 'later' }
@@ -200,6 +209,11 @@ export class Attempt {
     const retryable = givesUp(retry, failure, attempt) === undefined
     return { attempt, failure: { ...failure, retryable }, until }
   }
+}
+
+function outcomeOf({ ok }: BodyResult): 'completed' | 'failed' | 'left' {
+  if (ok === 'later') return 'left'
+  return ok ? 'completed' : 'failed'
 }
 
 /** The work of an activity, or an error about its missing code. */

@@ -11,6 +11,7 @@ import { encodeExtras } from '../kernel/extras.ts'
 import { taskId } from '../kernel/ids.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
+import { traceForChild } from '../kernel/trace.ts'
 import type { Turn, TurnEnd } from '../kernel/turn.ts'
 import type { Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
 
@@ -74,7 +75,8 @@ export function storedMessage(message: Message): StoredMessage {
 
 function startOf(head: Head, command: StartChild, runId: string): Outbound {
   const { name, input, digest, key, workflowId, attributes } = command
-  const extras = encodeExtras({ ...command.extras, ...(attributes && { attributes }) })
+  const trace = traceForChild(head)
+  const extras = encodeExtras({ ...command.extras, ...(attributes && { attributes }), trace })
   const { generation } = head
   // A retry keeps the idempotency keys of the generation it repeats, so that the signal is not sent again.
   const id = `from:${head.runId}:${head.keysOf ?? generation}:${key}`

@@ -9,7 +9,7 @@ import type { HistoryEvent } from '../kernel/event.ts'
 import type { OpenStep } from '../kernel/requests.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
-import { showLogs } from './announce.ts'
+import { announceReplay, showLogs } from './announce.ts'
 import type { WorkerContext } from './context.ts'
 import { serves } from './queued-steps.ts'
 import { interrupted, isSpent, type Steps } from './steps.ts'
@@ -65,7 +65,12 @@ export class HeldExecution {
     if (alwaysReplay && !isFirst) this.#open()
     this.hasBegun = true
     const given = isReplay ? [...this.#history, ...turn.events] : [...turn.events]
+    const { bus, clock } = this.#context
+    const began = bus.heard && isReplay ? clock.monotonic() : 0
     await this.#advance(turn, given, now, isReplay ? this.#replayedThrough : 0)
+    // The beginning of a generation has nothing that was decided before.
+    if (bus.heard && isReplay && this.#history.some(({ seq }) => seq > 1))
+      announceReplay(this.#context, this.#head, { events: this.#history.length, ms: clock.monotonic() - began })
     if (strict) turn.ending = strictly(turn.ending)
     this.#history = alwaysReplay ? [...this.#history, ...turn.events] : []
     this.#replayedThrough = state.seq

@@ -5,7 +5,7 @@ import type { Instant } from '../base/time.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { deadlineOf, type Head, RunState } from '../kernel/run.ts'
 import type { ClaimedRun, Lease, StoredMessage } from '../stores/store.ts'
-import { announceEvents } from './announce.ts'
+import { announceEvents, announceTurn } from './announce.ts'
 import type { WorkerContext } from './context.ts'
 import { HeldExecution } from './held-execution.ts'
 import { readHead } from './history.ts'
@@ -127,7 +127,8 @@ export class HeldRun {
     this.writer.seq += events.length
     this.inbox.forget(consumed)
     this.steps.committed()
-    announceEvents(this.context, this.head, events)
+    announceTurn(this.context, this.head, events, this.writer.tookMs)
+    announceEvents(this.context, this, events)
     this.code.showLogs()
   }
 

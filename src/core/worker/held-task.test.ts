@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Bus } from '../telemetry/announcement.ts'
 import type { WorkerContext } from './context.ts'
 import { HeldTask } from './held-task.ts'
 import { Slots } from './slots.ts'
@@ -10,6 +11,7 @@ test('a task whose notes cannot be read is run, and ends: nobody waits for an an
     session: { alive: true },
     registry: { activity: () => ({ handler: () => 1 }) },
     aroundBodies: [],
+    bus: new Bus(),
     line: { send: () => Promise.reject(new Error('the store is away')) },
   } as unknown as WorkerContext
   const retry = { maxAttempts: 3 }

@@ -8,6 +8,7 @@ import { activityPlan } from '../definitions/plan.ts'
 import type { Registry } from '../definitions/registry.ts'
 import type { StepLeft, StepOutcome } from '../kernel/message.ts'
 import type { ClaimedTask, TaskOutcome } from '../stores/store.ts'
+import type { AttemptOf } from './activity-context.ts'
 import { Attempt, type AttemptEnd, activityWork } from './attempt.ts'
 import { storedMessage } from './commit.ts'
 import type { WorkerContext } from './context.ts'
@@ -51,16 +52,14 @@ export class HeldTask {
   async run(): Promise<TaskOutcome> {
     const body = this.#body
     if (!body) return this.#retryUnreadable()
-    const { retry, input, key, generation, keysOf, workflowId, closeBy } = body
-    const { startToCloseMs, heartbeatMs } = body
-    const { runId, name } = this.#task
+    const { retry, input } = body
+    const { name } = this.#task
     const attempt = this.#attempt
+    const of = this.#of(body)
     if (body.awaited) await this.checkCancelled()
     if (this.#isAborted) return new Promise(() => {})
     if (this.#isCancelled) return this.#ended(body, cancelled(name, attempt))
     if (attempt > retry.maxAttempts) return this.#ended(body, workerDied(name, attempt - 1))
-    const step = { runId, workflowId, generation, keysOf, key, name, attempt, retry }
-    const of = { ...step, startToCloseMs, heartbeatMs, closeBy }
     const work = activityWork(this.#context.registry, name, input)
     this.#running = new Attempt(this.#context, of, work)
     const end = await Promise.race([this.#running.result, this.#neverBegun.promise])
@@ -68,6 +67,21 @@ export class HeldTask {
     if (end.type !== 'ended' && body.awaited) await this.checkCancelled()
     if (end.type !== 'ended' && this.#isCancelled) return this.#ended(body, cancelled(name, attempt))
     return this.#outcome(body, end)
+  }
+
+  /** Which attempt it is; undefined if the task cannot be read. */
+  get of(): AttemptOf | undefined {
+    return this.#body && this.#of(this.#body)
+  }
+
+  #of(body: TaskBody): AttemptOf {
+    const { runId, name, failed, deliveries } = this.#task
+    const { key, generation, keysOf, workflowId, closeBy, retry, startToCloseMs, heartbeatMs } = body
+    const { trace, queue = 'default', priority = 0, at } = body
+    const step = { runId, workflowId, generation, keysOf, key, name, attempt: this.#attempt, retry }
+    const isFirst = failed === 0 && deliveries === 1
+    const placed = { trace: { runId, generation, ...trace }, queue, priority, readyAt: isFirst ? at : undefined }
+    return { ...step, startToCloseMs, heartbeatMs, closeBy, ...placed }
   }
 
   /** The step was cancelled, and the run waits for its end. A body that waits for a slot never begins. */

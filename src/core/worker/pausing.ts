@@ -104,7 +104,7 @@ export async function pauseForCode(held: HeldRun, error: unknown, given?: Turn):
     return pauseForCode(held, error, turn)
   }
   if (!isCommitted(committed)) return held.lose()
-  announceEvents(context, head, facts)
+  announceEvents(context, held, facts)
   return paused(held, failure)
 }
 

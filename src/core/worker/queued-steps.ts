@@ -6,6 +6,8 @@ import type { GivenOptions, StepPlan } from '../kernel/decider.ts'
 import { taskId } from '../kernel/ids.ts'
 import { awaitsEnd, type OpenStep } from '../kernel/requests.ts'
 import type { Head, RunState } from '../kernel/run.ts'
+import type { StoredTrace } from '../kernel/run-trace.ts'
+import { storedTraceOf } from '../kernel/trace.ts'
 import type { Turn } from '../kernel/turn.ts'
 import type { NewTask } from '../stores/store.ts'
 import { warn } from './announce.ts'
@@ -30,6 +32,12 @@ export interface TaskBody {
   readonly failed?: number | undefined
   /** When the step is cancelled, the run waits for its end. */
   readonly awaited?: true | undefined
+  readonly trace?: StoredTrace | undefined
+  /** Absent in tasks of older releases. */
+  readonly queue?: string
+  readonly priority?: number
+  /** When the step was queued. */
+  readonly at?: Instant
 }
 
 /** Whether this worker may run an activity: it has its code, and serves its queue. */
@@ -56,14 +64,15 @@ export function tasksOf(head: Head, state: RunState, turn: Turn, planOf: (key: s
   const tasks: NewTask[] = []
   const add = (key: string): void => {
     const step = state.open.get(key)
-    if (step?.type === 'step' && step.queued) tasks.push(newTask(head, key, step, planOf(key)))
+    if (step?.type === 'step' && step.queued) tasks.push(newTask(head, key, step, { plan: planOf(key), at: state.at }))
   }
   for (const { key } of turn.steps) add(key)
   for (const key of turn.queued) add(key)
   return tasks
 }
 
-function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTask {
+function newTask(head: Head, key: string, step: OpenStep, { plan, at }: { plan: StepPlan; at: Instant }): NewTask {
+  const { queue = head.queue, priority = head.priority } = plan
   const body: TaskBody = {
     key,
     generation: head.generation,
@@ -78,12 +87,16 @@ function newTask(head: Head, key: string, step: OpenStep, plan: StepPlan): NewTa
     given: plan.given,
     failed: step.failed > 0 ? step.failed : undefined,
     awaited: awaitsEnd(step) ? true : undefined,
+    trace: storedTraceOf(head),
+    queue,
+    priority,
+    at,
   }
   return {
     taskId: taskId(head, key),
     name: step.name,
-    queue: plan.queue ?? head.queue,
-    priority: plan.priority ?? head.priority,
+    queue,
+    priority,
     body: JSON.stringify(body),
   }
 }

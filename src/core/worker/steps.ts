@@ -8,6 +8,7 @@ import type { HistoryEvent } from '../kernel/event.ts'
 import type { StepOutcome } from '../kernel/message.ts'
 import type { OpenStep } from '../kernel/requests.ts'
 import type { Head, RunState } from '../kernel/run.ts'
+import { traceOf } from '../kernel/trace.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
 import { Attempt, type AttemptEnd, stepWork } from './attempt.ts'
 import type { WorkerContext } from './context.ts'
@@ -75,6 +76,10 @@ export class Steps {
       startToCloseMs: plan.startToCloseMs,
       heartbeatMs: plan.heartbeatMs,
       closeBy: step.closeBy,
+      trace: traceOf(head),
+      queue: plan.queue ?? head.queue,
+      priority: plan.priority ?? head.priority,
+      readyAt: this.#context.storeClock.now(),
       uncommitted: this.#uncommitted,
     }
     const attempt = new Attempt(this.#context, of, stepWork(this.#context, of, plan, step.input))

@@ -4,7 +4,7 @@ import { limits } from '../base/limits.ts'
 import type { Instant } from '../base/time.ts'
 import type { OpenStep } from '../kernel/requests.ts'
 import { Turn } from '../kernel/turn.ts'
-import { announceSuspended } from './announce.ts'
+import { announceHeld } from './announce.ts'
 import { canWait, sentBy } from './commit.ts'
 import { endRun, failRun } from './ending.ts'
 import { timedOut, tooLong } from './errors.ts'
@@ -88,7 +88,7 @@ async function commitTurn(
   if (committed.outcome === 'rejected') return failRun(held, committed.reason)
   held.committed(uncommitted.events.splice(0), turn.consumed)
   if (!holds) {
-    announceSuspended(context, head)
+    announceHeld(context, head, 'run.suspended')
     return releasedWarm(held)
   }
   beginSteps(held, ready)

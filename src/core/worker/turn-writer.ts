@@ -40,6 +40,8 @@ export class TurnWriter {
   #first = 0
   /** The text of the turn written last. */
   lastBody = ''
+  /** How long the last write took. */
+  tookMs = 0
   /** The id of the last committed turn. */
   turnId: number
   /** The time of the last committed event. */
@@ -100,7 +102,10 @@ export class TurnWriter {
       ...this.#marks(events, rest.next),
       ...rest,
     }
+    const { clock } = this.#context
+    const sent = clock.monotonic()
     let [committed] = await this.#context.line.send((store) => store.commit([turn]))
+    this.tookMs = clock.monotonic() - sent
     if (committed?.outcome === 'ahead') committed = await this.#commitLater(turn, committed.now)
     // More messages, and none given: this is not the history that the turn was decided on.
     if (!committed || (committed.outcome === 'more' && committed.messages.length === 0)) return { outcome: 'fenced' }

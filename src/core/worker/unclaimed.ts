@@ -51,7 +51,7 @@ export async function endUnclaimed(
       },
     ])
     // The first try returns all messages in order, the stop among them.
-    if (committed?.outcome === 'applied') announceEvents(listeners, head, written)
+    if (committed?.outcome === 'applied') announceEvents(listeners, { head, state }, written)
     if (committed?.outcome !== 'more') return committed?.outcome === 'applied'
     inbox.receive(committed.messages)
     // They are received as if they had come before the end.

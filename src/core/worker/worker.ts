@@ -8,6 +8,8 @@ import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
 import type { Claimed, ClaimedRun, ClaimedTask, ClaimRequest, Hint, NewRun, Store } from '../stores/store.ts'
+import { announceHeld } from './announce.ts'
+import { announceTask } from './announce-attempt.ts'
 import { type ClaimBudget, ClaimPlan } from './claim-plan.ts'
 import { storedMessage } from './commit.ts'
 import type { EngineParts, WorkerContext } from './context.ts'
@@ -28,6 +30,16 @@ import { aboutWorker, type WorkerSettings } from './worker-settings.ts'
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
 
+/** How busy a worker is. */
+export interface WorkerLoad {
+  readonly worker: string
+  readonly runs: number
+  readonly runsMax: number
+  readonly steps: number
+  readonly stepsMax: number
+  readonly status: Phase
+}
+
 /** Does the work of this process: what `engine.work` gives. */
 export class Worker {
   readonly id: string
@@ -44,6 +56,8 @@ export class Worker {
   /** Aborted when the worker stops: then no call to the store is repeated any more. */
   readonly #stopped = new AbortController()
   #phase: Phase = 'starting'
+  /** How long the last claim took. */
+  #claimedInMs = 0
   #drained: Promise<void> | undefined
   /** Called when nothing is held any more. */
   #onEmpty: () => void = () => {}
@@ -85,6 +99,13 @@ export class Worker {
   /** How many step bodies this worker runs. */
   get stepsRunning(): number {
     return this.#context.slots.busy
+  }
+
+  /** What it holds and runs, and how much of it at most. @internal */
+  get load(): WorkerLoad {
+    const { slots, settings } = this.#context
+    const { workflows: runsMax, activities: stepsMax } = settings
+    return { worker: this.id, runs: this.#runs.size, runsMax, steps: slots.busy, stepsMax, status: this.#phase }
   }
 
   /** It has stopped, and none of its step bodies runs on. @internal */
@@ -186,7 +207,9 @@ export class Worker {
     const budget = this.#plan.nextBudget()
     const request = this.#requestFor(budget)
     this.#leases.claiming()
+    const sent = this.#context.clock.monotonic()
     const claimed = await line.send((store) => this.#claimOnce(store, request))
+    this.#claimedInMs = this.#context.clock.monotonic() - sent
     if (claimed.dead) session.die()
     if (!session.alive) return 0
     this.#take(claimed, this.#plan.mustReconcile)
@@ -251,6 +274,7 @@ export class Worker {
     const earlier = this.#leases.take({ runId, epoch }, nonce, wasGranted)
     const held = new HeldRun(this.#context, claimed, this.#warm.take(claimed), earlier)
     this.#runs.set(runId, held)
+    announceHeld(this.#context, held.head, 'run.claimed')
     if (this.#phase !== 'working') held.drain()
     void drive(held).then(
       (outcome) => this.#release(held, outcome),
@@ -309,16 +333,20 @@ export class Worker {
   }
 
   async #work(task: ClaimedTask): Promise<void> {
-    const { line, logger } = this.#context
+    const { line, logger, clock } = this.#context
     const held = new HeldTask(this.#context, task)
     this.#tasks.set(task.taskId, held)
+    const { of } = held
+    if (of) announceTask(this.#context, of, { type: 'task.claimed', ms: this.#claimedInMs })
     const outcome = await held.run()
     if (this.#tasks.get(task.taskId) !== held) return
+    const sent = clock.monotonic()
     await line
       .send((store) => store.settle([outcome]))
       .catch((error: unknown) => {
         if (!(error instanceof NoAnswer)) logger.log('error', `a task was not settled: ${String(error)}`)
       })
+    if (of) announceTask(this.#context, of, { type: 'task.settled', ms: clock.monotonic() - sent })
     this.#forgetTask(held)
     if (this.#plan.wantsMore) this.#waker.wake()
   }

@@ -96,13 +96,13 @@ export const runs: Handlers<RunOperation> = {
     return started(run, { name, key: request.idempotencyKey })
   },
   'runs.updateWithStart': updateWithStart,
-  'runs.signal': async ({ run, name, payload, messageId }, caller) => {
-    await at(caller, run).signal(signal<unknown>(name), payload, defined({ messageId }))
+  'runs.signal': async ({ run, name, payload, ...options }, caller) => {
+    await at(caller, run).signal(signal<unknown>(name), payload, options)
     return accepted
   },
-  'runs.update': async ({ run, name, payload, messageId: own, wait }, caller) => {
+  'runs.update': async ({ run, name, payload, messageId: own, wait, ...options }, caller) => {
     const messageId = own ?? caller.engine.host.newId()
-    const given = { messageId, signal: caller.signal, timeout: waitOf(wait) ?? limits.requestWaitMsMax }
+    const given = { ...options, messageId, signal: caller.signal, timeout: waitOf(wait) ?? limits.requestWaitMsMax }
     const handle = at(caller, run)
     return answerWithin(messageId, () => handle.update(update<unknown, unknown>(name), payload, given))
   },
