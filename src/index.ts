@@ -38,7 +38,7 @@ export type { Json } from './core/base/value.ts'
 export type { StoredDefinition } from './core/catalogue/catalogue.ts'
 export type { Client } from './core/client/client.ts'
 export type { CountOptions, GroupOptions, Page, RunFilter, RunGroup } from './core/client/filter.ts'
-export type { ClientCall, Interceptor, StartCall } from './core/client/interceptors.ts'
+export type { ClientCall, Interceptor, RequestAnswer, RequestCall, StartCall } from './core/client/interceptors.ts'
 export type { HistoryEvent } from './core/client/public-history.ts'
 export type { ForkOptions } from './core/client/rewinding.ts'
 export type { Migration, RunHandle, StartedRun, WaitOptions } from './core/client/run-handle.ts'
@@ -100,6 +100,8 @@ export {
   workflow,
 } from './core/definitions/workflow.ts'
 export type { Status } from './core/kernel/run.ts'
+export type { RunTrace } from './core/kernel/run-trace.ts'
+export { type JsonLoggerOptions, jsonLogger } from './core/runtime/json-logger.ts'
 export type { Logger } from './core/runtime/logger.ts'
 export type { SqlClient } from './core/stores/store.ts'
 export type { Announcement, Listener } from './core/telemetry/announcement.ts'
@@ -112,4 +114,6 @@ export {
   type StoreUrl,
   type WorkerOptions,
 } from './engine.ts'
+export type { MetricsSnapshot } from './metrics/meter.ts'
+export { type Metrics, metrics } from './metrics/metrics.ts'
 export type { CredentialProvider, Credentials } from './stores/objects/credentials.ts'

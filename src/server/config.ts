@@ -1,5 +1,6 @@
 // The settings of `pawl serve`, described once: types, checks, `--print-config` and the table in the docs follow.
 import {
+  choice,
   type Described,
   duration,
   nested,
@@ -50,6 +51,14 @@ export const serveConfig = {
   ),
   /** A module that exports the codecs of the store. */
   codecs: text('A module that exports the codecs of the store.', { otherwise: 'none' }),
+  /** How to log to standard error: 'text', or one JSON object per line. 'text' */
+  log: choice('How to log to standard error: text, or one JSON object per line.', ['text', 'json'], {
+    otherwise: "'text'",
+  }),
+  /** Serves `/metrics` to tokens that may read. true */
+  metrics: serverOptions.metrics,
+  /** Addresses that may read `/metrics` without a token. */
+  metricsFrom: serverOptions.metricsFrom,
   worker: nested('How it works, if it has modules.', workerConfig),
   /** How long it goes on taking connections after a signal to stop, while `/readyz` answers 503. 5s */
   lameDuck: duration('How long it takes connections after a signal to stop, while `/readyz` answers 503.', {

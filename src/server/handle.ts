@@ -22,7 +22,9 @@ import { type Call, checkTaken, otherRoute } from './other-routes.ts'
 import type { Probes } from './probes.ts'
 import { bodyOf, type Fields, keyed, onlyOnce, pairsOf, queryOf, splitAt } from './read-input.ts'
 import { API, match } from './router.ts'
+import { METRICS_PATH, type Scrape } from './scrape.ts'
 import { Streams } from './streams.ts'
+import { traced } from './traced.ts'
 import type { WebUi } from './ui.ts'
 import { checkWebhook, type WebhookCall, webhookOf, webhookPayload } from './webhooks.ts'
 
@@ -45,6 +47,14 @@ export interface HandlerParts {
   readonly probes: Probes
   /** The web UI, if it is served. */
   readonly ui: WebUi | undefined
+  /** Absent if the server has no metrics. */
+  readonly scrape: Scrape | undefined
+}
+
+/** What becomes known of a request on its way, for metrics. */
+interface Known {
+  operation?: string
+  engine?: Engine
 }
 
 /** Proxies pass a stream on as it comes. */
@@ -85,9 +95,27 @@ export class Handler {
   /** Answers errors, too. */
   async #answerAlways(request: HttpRequest): Promise<HttpAnswer> {
     const requestId = this.#parts.newId()
+    const known: Known = {}
+    const sent = this.#parts.clock.monotonic()
+    const answer = await this.#answerKnown(request, requestId, known)
+    this.#announce(request, { status: answer.status, requestId, ms: this.#parts.clock.monotonic() - sent }, known)
+    return answer
+  }
+
+  #announce(
+    { method }: HttpRequest,
+    answered: { readonly status: number; readonly requestId: string; readonly ms: number },
+    { operation, engine = Object.values(this.#parts.namespaces)[0]?.engine }: Known,
+  ): void {
+    const at = new Date(this.#parts.clock.now())
+    const named = operation === undefined ? {} : { operation }
+    engine?.announce(() => ({ type: 'http.answered', at, method, ...named, ...answered }))
+  }
+
+  async #answerKnown(request: HttpRequest, requestId: string, known: Known): Promise<HttpAnswer> {
     const headers = { ...safeHeaders, 'x-request-id': requestId, ...this.#parts.access.corsHeaders(request) }
     try {
-      const answer = await this.#answer(request, requestId)
+      const answer = await this.#answer(request, requestId, known)
       return { ...answer, headers: { ...headers, ...answer.headers } }
     } catch (error) {
       const { status, ...problem } = this.#problem(request.signal.aborted ? clientGone : error, requestId)
@@ -105,28 +133,32 @@ export class Handler {
     return internalProblem(requestId)
   }
 
-  async #answer(request: HttpRequest, requestId: string): Promise<HttpAnswer> {
+  async #answer(request: HttpRequest, requestId: string, known: Known): Promise<HttpAnswer> {
     const { access, stopped } = this.#parts
     if (stopped.aborted) throw stopped.reason
     if (request.target.length > limits.requestUrlLengthMax) {
       const message = `the URL has ${request.target.length} characters; expected at most ${limits.requestUrlLengthMax}.`
       throw new PawlError('REQUEST_TOO_LARGE', message)
     }
-    const page = this.#parts.ui?.answer(request)
+    const [path, query] = splitAt(request.target, '?')
+    // A person may look at the metrics, too.
+    const page = path === METRICS_PATH ? undefined : this.#parts.ui?.answer(request)
     if (page) {
       // Links on other sites may lead to a page: it holds no data.
       access.checkHost(request)
       return page
     }
     access.checkPlace(request)
-    const [path, query] = splitAt(request.target, '?')
     if (request.method === 'OPTIONS') {
       return { status: 204, headers: { allow: methodsOf(path).join(', '), ...access.preflight(request) } }
     }
     if (this.#inProgress.size >= limits.requestsAtOnce) throw tooMany(1_000)
-    const other = path.startsWith(`${API}/`) ? undefined : await this.#elsewhere(request, [path, query], requestId)
+    const other = path.startsWith(`${API}/`)
+      ? undefined
+      : await this.#elsewhere(request, [path, query], requestId, known)
     if (other) return other
     const { name, route, fields } = found(request.method === 'HEAD' ? 'GET' : request.method, path)
+    known.operation = name
     if (name === 'openapi.get') return jsonAnswer(200, (this.#openApi ??= openApi(version())), false)
     const credential = await this.#credentialOf(request)
     const read = readsQuery(route)
@@ -135,6 +167,7 @@ export class Handler {
     const input = { ...read, ...onlyOnce(fields, read, name) }
     keyed(input, route, request.header('idempotency-key'))
     const space = this.#namespaceOf(credential)
+    known.engine = space.engine
     const change = {
       name,
       input,
@@ -145,7 +178,10 @@ export class Handler {
     }
     const caller = this.#caller(credential, space, request)
     if (route.form === 'events') return this.#stream(name, input, caller, request)
-    const output = await audited(space.audit, change, () => operate(name, input, caller))
+    const output = await traced(space.engine, { name, route, input, request, requestId }, async (given) => {
+      const done = await audited(space.audit, change, () => operate(name, given, caller))
+      return { status: statusFor(name, route, done), output: done }
+    })
     if (route.form === 'lines')
       return { status: 200, headers: { 'content-type': 'application/x-ndjson' }, body: await lines(output) }
     if (route.success === 204) return { status: 204, headers: {} }
@@ -182,13 +218,25 @@ export class Handler {
     request: HttpRequest,
     [path, query]: readonly [string, string],
     requestId: string,
+    known: Known,
   ): Promise<HttpAnswer | undefined> {
+    const { scrape } = this.#parts
+    if (scrape && path === METRICS_PATH && (request.method === 'GET' || request.method === 'HEAD')) {
+      known.operation = 'metrics'
+      if (scrape.isListed(request)) return scrape.answer()
+      const { namespace } = await this.#credentialOf(request)
+      return scrape.answer(namespace)
+    }
     const webhook = webhookOf(path, Object.keys(this.#parts.namespaces))
-    if (webhook) return this.#webhook(request, webhook, requestId)
+    if (webhook) {
+      known.operation = 'webhook'
+      return this.#webhook(request, webhook, requestId)
+    }
     const matched = decodable(() => otherRoute(request.method, path))
     if (!matched) return undefined
     const credential = await this.#credentialOf(request)
     const { route, fields } = matched
+    known.operation = 'other'
     const isRead = route.method === 'GET'
     const given = isRead ? Object.fromEntries(pairsOf(query)) : await bodyOf(request, query, { name: path })
     checkTaken(route, given)

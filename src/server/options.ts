@@ -13,6 +13,7 @@ import {
   whole,
 } from '../core/base/described.ts'
 import type { Logger } from '../core/runtime/logger.ts'
+import type { MetricsSnapshot } from '../metrics/meter.ts'
 import type { QueryCode } from '../operations/handlers/context.ts'
 
 /** A token that is not in the store. It must fit into a header, and not be guessed. */
@@ -43,6 +44,17 @@ export const serverOptions = {
   }),
   /** Serves the web UI at `/`, too. Default false; `pawl dev` and `pawl serve` do. */
   ui: flag('Serves the web UI at `/`, too.', { otherwise: 'false; `pawl dev` and `pawl serve` do' }),
+  /** Serves `/metrics` to tokens that may read. Default true. */
+  metrics: flag('Serves `/metrics` to tokens that may read.', { otherwise: 'true' }),
+  /** Addresses that may read `/metrics` without a token: `['10.0.0.7']`. */
+  metricsFrom: strings('Addresses that may read `/metrics` without a token.', 'a list of addresses', {
+    otherwise: 'none',
+  }),
+  /** The metrics of other processes, where the code of the runs is. Default: none. */
+  otherMetrics: fn<() => Promise<readonly MetricsSnapshot[]>>(
+    'The metrics of other processes, where the code of the runs is.',
+    { otherwise: 'none' },
+  ),
   /** Where the server logs what failed. Default: the console. */
   logger: given<Logger>('Where the server logs what failed.', 'a logger', { otherwise: 'the console' }),
 } as const

@@ -22,6 +22,7 @@ import {
   serverOptions,
 } from './options.ts'
 import { Probes } from './probes.ts'
+import { Scrape } from './scrape.ts'
 import { Tokens } from './tokens.ts'
 import { WebUi } from './ui.ts'
 
@@ -46,6 +47,7 @@ export class Server {
   readonly #stopped = new AbortController()
   readonly #probes: Probes
   readonly #newId: () => string
+  readonly #scrape: Scrape | undefined
   #listener: Listener | undefined
   #closed: Promise<void> | undefined
   #isLocal = false
@@ -56,6 +58,7 @@ export class Server {
     if (!first) throw new PawlError('INPUT_INVALID', 'a server has no engine; expected one, or several by namespace.')
     const [namespace, engine] = first
     const { token, open = false, hosts = [], origins = [], logger = consoleLogger, query, ui = false } = options
+    const { metrics = true, metricsFrom: addresses = [], otherMetrics: others } = options
     const { clock } = engine.world
     this.#clock = clock
     this.#options = options
@@ -67,13 +70,20 @@ export class Server {
     this.#audits = Object.values(engines).map((each) => new Audit(each.records, clock))
     const spaces = Object.entries(engines).map(([name, each], at) => [name, { engine: each, audit: this.#audits[at] }])
     const namespaces = Object.fromEntries(spaces) as HandlerParts['namespaces']
-    const parts = { tokens: this.tokens, access, logger, clock, query, probes: this.#probes, newId: this.#newId }
-    this.#handler = new Handler({
-      namespaces,
-      ...parts,
-      ui: ui ? new WebUi() : undefined,
-      stopped: this.#stopped.signal,
-    })
+    const openStreams = (): number => this.#handler.openStreams
+    this.#scrape = metrics ? new Scrape(engines, { addresses, others, openStreams }) : undefined
+    const parts = {
+      scrape: this.#scrape,
+      tokens: this.tokens,
+      access,
+      logger,
+      clock,
+      query,
+      probes: this.#probes,
+      newId: this.#newId,
+    }
+    const webUi = ui ? new WebUi() : undefined
+    this.#handler = new Handler({ namespaces, ...parts, ui: webUi, stopped: this.#stopped.signal })
   }
 
   /** Answers a request of `fetch`: mount it in Hono, Next or a serverless function. */
@@ -134,6 +144,7 @@ export class Server {
     await Promise.race([finished, sleep(this.#clock, milliseconds(grace, 'grace'), isOver.signal)])
     isOver.abort()
     this.#listener?.cut()
+    this.#scrape?.close()
     await Promise.allSettled(this.#audits.map((audit) => audit.flush()))
   }
 }

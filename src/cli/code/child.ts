@@ -7,9 +7,11 @@ import { defined } from '../../core/base/defined.ts'
 import { digest } from '../../core/base/digest.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import { type Engine, query, type Worker } from '../../index.ts'
+import { Metrics } from '../../metrics/metrics.ts'
 import { refOf } from '../../operations/handlers/context.ts'
 import { processFile } from '../invocation.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
+import { loggerOf } from '../log-option.ts'
 import { openStore } from '../options.ts'
 import { digestOf, watchLoading } from './loaded-files.ts'
 import type { CodeSetup, FromCode, LoadedFile, Question, ToCode } from './messages.ts'
@@ -21,6 +23,7 @@ class CodeChild {
   #definitions: Definitions | undefined
   #engine: Promise<Engine> | undefined
   #worker: Worker | undefined
+  #metrics: Metrics | undefined
   #isLoaded = false
 
   receive(message: ToCode): void {
@@ -33,6 +36,9 @@ class CodeChild {
         break
       case 'drain':
         void this.#drain(message.graceMs)
+        break
+      case 'metrics':
+        void this.#tellMetrics(message.id)
         break
       case 'query':
         void this.#query(message.id, message.question)
@@ -67,11 +73,17 @@ class CodeChild {
   }
 
   async #work(): Promise<void> {
-    const { store, codecs, isDev, worker: options } = this.#setup as CodeSetup
+    const { store, codecs, log, isDev, worker: options } = this.#setup as CodeSetup
     const contents = digest(this.#files.map(String).toSorted().join('\n'))
     const build = isDev ? `dev-${contents}` : undefined
-    this.#engine = openStore(defined({ store, codecs }), { ...this.#definitions, ...defined({ build }) })
+    this.#engine = openStore(defined({ store, codecs }), {
+      ...this.#definitions,
+      logger: loggerOf(log),
+      ...defined({ build }),
+    })
     const engine = await this.#engine
+    // The parent asks the store.
+    this.#metrics = new Metrics(engine, false)
     this.#report(engine)
     this.#worker = engine.work({ ...options, signals: false })
     await this.#worker.ready
@@ -90,10 +102,16 @@ class CodeChild {
   async #drain(graceMs: number): Promise<void> {
     const engine = await this.#engine?.catch(() => undefined)
     await this.#worker?.drain(graceMs)
+    await this.#tellMetrics()
     if (this.#running.size > 0) send({ type: 'cutOff', steps: [...this.#running.values()] })
     await engine?.close()
     // What the code left open, such as a pool, must not keep the process alive.
     process.exit(0)
+  }
+
+  async #tellMetrics(id?: number): Promise<void> {
+    const snapshot = (await this.#metrics?.snapshot().catch(() => undefined)) ?? {}
+    send({ type: 'metrics', snapshot, ...(id !== undefined && { id }) })
   }
 
   async #query(id: number, { run, name, payload }: Question): Promise<void> {

@@ -3,6 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { PawlError, type PawlErrorCode } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
+import type { MetricsSnapshot } from '../../index.ts'
 import { processFile } from '../invocation.ts'
 import type { CodeSetup, FromCode, Loaded, LoadedFile, Question, ToCode } from './messages.ts'
 
@@ -21,6 +22,8 @@ export class CodeProcess {
   readonly ended: Promise<Ending>
   readonly startedAt = systemClock.monotonic()
   readonly #child: ChildProcess
+  /** What it counted, as far as it has told. */
+  counted: MetricsSnapshot = {}
   readonly #questions = new Map<number, PromiseWithResolvers<unknown>>()
   #lastId = 0
   #stopTimer: (() => void) | undefined
@@ -89,7 +92,24 @@ export class CodeProcess {
     return answer.promise
   }
 
+  /** Its metrics; those it told last, if it ends. */
+  async metrics(): Promise<MetricsSnapshot> {
+    if (this.#child.connected) {
+      const id = ++this.#lastId
+      const answer = Promise.withResolvers<unknown>()
+      this.#questions.set(id, answer)
+      this.#send({ type: 'metrics', id })
+      await answer.promise.catch(() => {})
+    }
+    return this.counted
+  }
+
   #settle(message: FromCode): void {
+    if (message.type === 'metrics') {
+      this.counted = message.snapshot
+      this.#questions.get(message.id ?? 0)?.resolve(undefined)
+      this.#questions.delete(message.id ?? 0)
+    }
     if (message.type !== 'answer' && message.type !== 'refused') return
     const question = this.#questions.get(message.id)
     this.#questions.delete(message.id)

@@ -1,5 +1,6 @@
 // What the process of a command and the processes with the user's code say to each other.
-import type { Failure, WorkerOptions } from '../../index.ts'
+import type { Failure, MetricsSnapshot, WorkerOptions } from '../../index.ts'
+import type { LogFormat } from '../log-option.ts'
 
 /** A file, and the digest of what was read from it. */
 export type LoadedFile = readonly [path: string, digest: string]
@@ -9,6 +10,7 @@ export interface CodeSetup {
   readonly files: readonly string[]
   readonly store: string
   readonly codecs?: string
+  readonly log?: LogFormat
   readonly worker: WorkerOptions
   /** Its build changes with every file, so that a paused run is tried again after any edit; and it pins no run. */
   readonly isDev: boolean
@@ -19,6 +21,7 @@ export type ToCode =
   | { readonly type: 'work' }
   | { readonly type: 'drain'; readonly graceMs: number }
   | { readonly type: 'query'; readonly id: number; readonly question: Question }
+  | { readonly type: 'metrics'; readonly id: number }
 
 export interface Question {
   readonly run: string
@@ -41,5 +44,7 @@ export type FromCode =
   | { readonly type: 'also'; readonly file: LoadedFile }
   | { readonly type: 'answer'; readonly id: number; readonly result: unknown }
   | { readonly type: 'refused'; readonly id: number; readonly code: string; readonly message: string }
+  /** Its metrics: as asked for, or for the last time. */
+  | { readonly type: 'metrics'; readonly id?: number; readonly snapshot: MetricsSnapshot }
   | { readonly type: 'paused'; readonly runId: string; readonly workflow: string; readonly failure: Failure }
   | { readonly type: 'cutOff'; readonly steps: readonly string[] }

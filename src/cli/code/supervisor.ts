@@ -2,6 +2,7 @@
 // dies, and stops it.
 import { PawlError } from '../../core/base/errors.ts'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
+import { type MetricsSnapshot, merged, totalsOf } from '../../metrics/meter.ts'
 import { CodeProcess } from './code-process.ts'
 import type { CodeSetup, FromCode, Loaded, LoadedFile, Question } from './messages.ts'
 
@@ -27,6 +28,8 @@ export class Supervisor {
   readonly #graceMs: number
   readonly #reports: Reports
   readonly #draining = new Set<CodeProcess>()
+  /** What processes that have ended counted. */
+  #past: MetricsSnapshot = {}
   #current: CodeProcess | undefined
   #next: CodeProcess | undefined
   #pauseMs = FIRST_PAUSE_MS
@@ -97,6 +100,7 @@ export class Supervisor {
   }
 
   #ended(process: CodeProcess, ending: string): void {
+    this.#past = merged([this.#past, totalsOf(process.counted)])
     this.#draining.delete(process)
     if (this.#current !== process) return
     this.#current = undefined
@@ -122,6 +126,14 @@ export class Supervisor {
     return Promise.reject(
       new PawlError('NO_CODE_HERE', `a query is answered by the code of the run, and there is none: ${this.#problem}.`),
     )
+  }
+
+  /** The metrics of the processes with the code, also of those that have ended. */
+  async metrics(): Promise<readonly MetricsSnapshot[]> {
+    const living = [...this.#draining, ...(this.#current ? [this.#current] : [])]
+    // One that ends meanwhile counts once.
+    const past = this.#past
+    return [past, ...(await Promise.all(living.map((each) => each.metrics())))]
   }
 
   /** Resolves when no process is left. Those that do not end within the grace are killed. */

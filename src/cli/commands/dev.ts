@@ -7,6 +7,7 @@ import { runDemo } from '../dev/demo.ts'
 import { develop } from '../dev/develop.ts'
 import { parsePort } from '../dev/listen.ts'
 import { selfCommand } from '../invocation.ts'
+import { type LogFormat, logOption } from '../log-option.ts'
 import { type StoreOption, withStoreOptions } from '../options.ts'
 import { readSettings } from '../serve/settings.ts'
 import { refuseServer, withoutServerHelp } from '../server-option.ts'
@@ -15,6 +16,7 @@ interface Options extends StoreOption {
   readonly port?: number
   readonly host: string
   readonly demo?: true
+  readonly log?: LogFormat
 }
 
 const PLACES = ['workflows.ts', 'src/workflows.ts'] as const
@@ -31,6 +33,7 @@ export function devCommand(): Command {
         )
         .option('--port <port>', 'the port of the API (default: 7295, or the next free one)', parsePort)
         .option('--host <address>', 'the address of the API', '127.0.0.1')
+        .addOption(logOption())
         .option('--demo', 'run sample workflows instead of files, in a store of their own'),
     ),
   ).action(dev)

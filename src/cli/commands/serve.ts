@@ -6,9 +6,9 @@ import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { milliseconds } from '../../core/base/time.ts'
 import { placeOf, type ServeConfig } from '../../server/config.ts'
-import { server } from '../../server/index.ts'
-import type { Question } from '../code/messages.ts'
+import { type ServerOptions, server } from '../../server/index.ts'
 import { Supervisor } from '../code/supervisor.ts'
+import { loggerOf } from '../log-option.ts'
 import { openStore, repeated } from '../options.ts'
 import { errorLine, paint, plain, print, printError, printJson, printTable, proseLines, showStore } from '../output.ts'
 import { readSettings, type Settings, settings } from '../serve/settings.ts'
@@ -21,6 +21,7 @@ interface Options {
   readonly tokenFile?: string
   readonly module?: readonly string[]
   readonly codecs?: string
+  readonly log?: string
   readonly printConfig?: true
   readonly json?: true
 }
@@ -37,6 +38,7 @@ export function serveCommand(): Command {
     .option('--token-file <file>', 'a file with a token of the scope admin (PAWL_TOKEN_FILE)')
     .option('--module <file>', 'a file that exports workflows (repeatable; PAWL_MODULES)', repeated)
     .option('--codecs <file>', 'a module that exports the codecs of the store (PAWL_CODECS)')
+    .option('--log <format>', 'how to log to standard error: text or json (PAWL_LOG)')
     .option('--print-config', 'print the settings and where each comes from, and do not serve')
     .option('--json', 'with --print-config: print JSON')
     .action(serve)
@@ -57,14 +59,15 @@ async function run(config: ServeConfig): Promise<void> {
   if (!place) throw new PawlError('INPUT_INVALID', `'${listen}' is no address to listen on.`)
   const code = modules.length > 0 ? codeOf(config, store, modules) : undefined
   const { stopped } = stopSignal(() => code?.supervisor.killAll())
-  const opening = openStore({ store, ...defined({ codecs }) })
+  const logger = loggerOf(config.log)
+  const opening = openStore({ store, ...defined({ codecs }) }, { logger })
   // A server without a store has nothing to finish.
   const engine = await Promise.race([opening, stopped])
   if (typeof engine === 'string') process.exit(0)
   try {
-    const { token, hosts, origins } = config
-    const query = code && { query: (question: Question) => code.supervisor.query(question) }
-    const api = server(engine, { ui: true, ...defined({ token, hosts, origins }), ...query })
+    const { token, hosts, origins, metrics, metricsFrom } = config
+    const given = defined({ token, hosts, origins, metrics, metricsFrom })
+    const api = server(engine, { ui: true, ...given, logger, ...(code && askedOf(code.supervisor)) })
     await code?.started
     const { url } = await api.listen(place)
     print(`pawl serves ${paint('bold', `${url}/api/v1`)}`)
@@ -86,9 +89,14 @@ async function run(config: ServeConfig): Promise<void> {
   process.exit(0)
 }
 
+/** What a server asks the process with the modules. */
+function askedOf(supervisor: Supervisor): Pick<ServerOptions, 'query' | 'otherMetrics'> {
+  return { query: (question) => supervisor.query(question), otherMetrics: () => supervisor.metrics() }
+}
+
 /** The process with the modules. `started` rejects if they do not load. */
 function codeOf(
-  { codecs, worker = {} }: ServeConfig,
+  { codecs, log, worker = {} }: ServeConfig,
   store: string,
   files: readonly string[],
 ): { readonly supervisor: Supervisor; readonly started: Promise<void> } {
@@ -100,7 +108,7 @@ function codeOf(
     ...defined({ queues, concurrency, grace }),
     ...(lease !== undefined && { lease: Math.round(lease) }),
   }
-  const setup = { files, store, ...defined({ codecs }), worker: options, isDev: false }
+  const setup = { files, store, ...defined({ codecs, log }), worker: options, isDev: false }
   const supervisor = new Supervisor(setup, limits.graceMs, {
     files: () => {},
     ready: () => {

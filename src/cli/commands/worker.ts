@@ -6,8 +6,10 @@ import { PawlError } from '../../core/base/errors.ts'
 import type { Duration } from '../../core/base/time.ts'
 import type { WorkerOptions } from '../../index.ts'
 import { type Definitions, loadDefinitions } from '../load-definitions.ts'
+import { type LogFormat, loggerOf, logOption } from '../log-option.ts'
 import { openStore, parseCount, repeated, type StoreOption, withStoreOptions } from '../options.ts'
 import { paint, plain, print, showStore } from '../output.ts'
+import { serveMetrics } from '../serve-metrics.ts'
 import { refuseServer, withoutServerHelp } from '../server-option.ts'
 
 interface Options extends StoreOption {
@@ -18,6 +20,8 @@ interface Options extends StoreOption {
   readonly handlers?: true
   readonly pin?: true
   readonly build?: string
+  readonly metrics?: string
+  readonly log?: LogFormat
 }
 
 export function workerCommand(): Command {
@@ -32,7 +36,9 @@ export function workerCommand(): Command {
         .option('--queue <name>', "a queue to serve (repeatable; default: 'default')", repeated)
         .option('--concurrency <count>', 'how many runs to hold and steps to run at once', parseCount)
         .option('--lease <duration>', 'other workers take over after this time without a sign of life')
-        .option('--id <id>', 'the name of this worker'),
+        .option('--id <id>', 'the name of this worker')
+        .option('--metrics <port>', 'serve /metrics on this port, or address and port')
+        .addOption(logOption()),
     ),
   ).action(work)
 }
@@ -43,17 +49,20 @@ async function work(files: readonly string[], options: Options): Promise<void> {
   refuseServer(options, 'a worker')
   const definitions = await servedDefinitions(files, options)
   const { build } = options
-  const opening = openStore(options, { ...definitions, ...defined({ build }) })
+  const opening = openStore(options, { ...definitions, logger: loggerOf(options.log), ...defined({ build }) })
   // Opening may wait for an unavailable store. A worker without an engine has nothing to drain.
   const engine = await Promise.race([opening, stopped])
   if (!engine) process.exit(0)
   try {
+    const scraped = options.metrics === undefined ? undefined : await serveMetrics(engine, options.metrics)
     const worker = engine.work(workerOptions(options))
     await worker.ready
     introduce(worker.id, definitions, options)
+    if (scraped) print(`  metrics     ${scraped.url}`)
     await stopped
     print('draining: finishing running steps, taking no new work (signal again to stop at once)')
     await worker.drain()
+    scraped?.close()
     print('stopped')
   } finally {
     await engine.close()

@@ -6,8 +6,9 @@ import { limits } from '../../core/base/limits.ts'
 import { shellWord } from '../../core/base/shell.ts'
 import { formatDuration } from '../../core/base/time.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
-import type { FromCode, Loaded } from '../code/messages.ts'
+import type { FromCode, Loaded, Question } from '../code/messages.ts'
 import { Supervisor } from '../code/supervisor.ts'
+import { type LogFormat, loggerOf } from '../log-option.ts'
 import { openStore, type StoreOption, suggestedCommand } from '../options.ts'
 import { clockTime, errorLine, paint, plain, print, printError, proseLines, showStore } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
@@ -17,6 +18,7 @@ import { FileWatch } from './watch-files.ts'
 export interface DevPlace extends StoreOption {
   readonly host: string
   readonly port?: number
+  readonly log?: LogFormat
 }
 
 /** How soon other workers take over the runs of a code process that died. */
@@ -25,13 +27,13 @@ const LEASE = '5s'
 const STOP_MS = 2_000
 
 export async function develop(files: readonly string[], place: DevPlace): Promise<void> {
-  const { store, codecs } = place
+  const { store, codecs, log } = place
   const talk = new Talk(place)
   const watch = new FileWatch((paths) => {
     talk.changed(paths)
     code.changed()
   })
-  const setup = { files, store, ...defined({ codecs }), worker: { lease: LEASE }, isDev: true } as const
+  const setup = { files, store, ...defined({ codecs, log }), worker: { lease: LEASE }, isDev: true } as const
   const code = new Supervisor(setup, limits.graceMs, {
     files: (found) => watch.add(found),
     ready: (loaded, ms) => talk.ready(loaded, ms),
@@ -43,8 +45,13 @@ export async function develop(files: readonly string[], place: DevPlace): Promis
   try {
     // The code is loaded while the store is opened.
     const loading = code.load()
-    const engine = await openStore(place)
-    const api = await listen(engine, place, { query: (question) => code.query(question) })
+    const logger = loggerOf(log)
+    const engine = await openStore(place, { logger })
+    const asked = {
+      query: (question: Question) => code.query(question),
+      otherMetrics: () => code.metrics(),
+    }
+    const api = await listen(engine, place, { ...asked, logger })
     await Promise.race([loading, stopped])
     talk.introduce(api.url)
     await stopped

@@ -47,6 +47,9 @@ const variables: Readonly<Record<string, string>> = {
   tokenFile: 'PAWL_TOKEN_FILE',
   modules: 'PAWL_MODULES',
   codecs: 'PAWL_CODECS',
+  log: 'PAWL_LOG',
+  metrics: 'PAWL_METRICS',
+  metricsFrom: 'PAWL_METRICS_FROM',
   lameDuck: 'PAWL_LAME_DUCK',
   grace: 'PAWL_GRACE',
   'worker.queues': 'PAWL_WORKER_QUEUES',
@@ -62,6 +65,7 @@ const flags: Readonly<Record<string, string>> = {
   tokenFile: '--token-file',
   modules: '--module',
   codecs: '--codecs',
+  log: '--log',
 }
 
 export const settings: readonly Setting[] = [
@@ -131,6 +135,7 @@ function valueOf(text: string, { schema }: Option<unknown>): unknown {
       .split(',')
       .map((each) => each.trim())
       .filter((each) => each !== '')
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return type === 'integer' && /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
 }
 
