@@ -17,6 +17,7 @@ const entryPoints = {
   'pawl/client': 'remote/index.ts',
   'pawl/codecs': 'addons/codecs/index.ts',
   'pawl/handlers': 'addons/handlers/index.ts',
+  'pawl/otel': 'otel/index.ts',
   'pawl/testing': 'testing/index.ts',
   'pawl/store': 'core/stores/index.ts',
   'pawl/postgres': 'stores/postgres/index.ts',

@@ -4,6 +4,7 @@ import * as pawl from 'pawl'
 import { type Context, PawlError } from 'pawl'
 import * as codecs from 'pawl/codecs'
 import * as builtIn from 'pawl/handlers'
+import * as tracing from 'pawl/otel'
 import * as servers from 'pawl/server'
 import * as testing from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
@@ -37,8 +38,10 @@ import {
   waitOptions,
   workflowOptions,
 } from '../src/core/definitions/options.ts'
+import { jsonLoggerOptions } from '../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../src/core/worker/options.ts'
 import { openOptions } from '../src/engine.ts'
+import { otelOptions } from '../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
 import { testOptions } from '../src/testing/test-engine.ts'
@@ -97,6 +100,8 @@ describe.each(calls)('options of $title', ({ options, give, besides = [], isPart
 
 /** Exported functions that take no options. */
 const WITHOUT = new Set([
+  'metrics',
+  'pawlIdGenerator',
   // `pawl serve` checks the settings.
   'defineConfig',
   ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'typed'],
@@ -106,7 +111,7 @@ const WITHOUT = new Set([
 ])
 
 test('every exported function that takes options is fuzzed', () => {
-  const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...servers, ...testing })
+  const exported = Object.entries({ ...pawl, ...codecs, ...builtIn, ...servers, ...tracing, ...testing })
   const functions = exported.filter(([, value]) => typeof value === 'function' && !String(value).startsWith('class'))
   const fuzzed = new Set(calls.map(({ title }) => title))
   const forgotten = functions.map(([name]) => name).filter((name) => !WITHOUT.has(name))
@@ -189,6 +194,8 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['smtp of notifyEmail', '', smtpServer],
   ['The input of notify.email.v1', '', emailInput],
   ['verifyWebhook', '', verifyOptions],
+  ['otel', '`otel(options)`. See [Telemetry](../operations/telemetry.md#traces).', otelOptions],
+  ['jsonLogger', '`jsonLogger(options)`.', jsonLoggerOptions],
   ['server', '`server(engine, options)`. See [HTTP server](../guides/http-server.md).', serverOptions],
   ['listen', '`server(engine).listen(options)`.', listenOptions],
   ['close of a server', '`server(engine).close(options)`.', closeOptions],

@@ -5,6 +5,7 @@ import {
   activity,
   type Context,
   graph,
+  jsonLogger,
   type Act as MachineAct,
   machine,
   open,
@@ -17,6 +18,7 @@ import {
 } from 'pawl'
 import { compress, encrypt, offload } from 'pawl/codecs'
 import { callExternalService, handlers, llmService, notifyEmail, notifyWebhook, verifyWebhook } from 'pawl/handlers'
+import { otel } from 'pawl/otel'
 import { server } from 'pawl/server'
 import { simulate, testEngine } from 'pawl/testing'
 import { batchOptions } from '../../src/addons/batches/batch-options.ts'
@@ -61,8 +63,10 @@ import {
   waitOptions,
   workflowOptions,
 } from '../../src/core/definitions/options.ts'
+import { jsonLoggerOptions } from '../../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../../src/core/worker/options.ts'
 import { openOptions } from '../../src/engine.ts'
+import { otelOptions } from '../../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../../src/server/options.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
 import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
@@ -381,6 +385,8 @@ export const calls: readonly Given[] = [
       engine.disturb(o)
     },
   },
+  { title: 'jsonLogger', options: jsonLoggerOptions, give: (o) => jsonLogger(o) },
+  { title: 'otel', options: otelOptions, give: (o) => otel(o) },
   { title: 'compress', options: compressOptions, give: (o) => compress(o) },
   { title: 'encrypt', options: encryptOptions, give: (o) => encrypt(o) },
   { title: 'offload', options: offloadOptions, give: (o) => offload(o) },
