@@ -110,6 +110,8 @@ async function prepared(file: string): Promise<void> {
 
 function commandsOnRuns(file: string): string[][] {
   return [
+    // Early, because a reset further down makes it a run in progress, which would be followed for ever.
+    ['tail', ended],
     ['runs'],
     ['runs', '--workflow', old],
     ['runs', '--status', old],
@@ -141,6 +143,11 @@ function commandsOnRuns(file: string): string[][] {
     ['terminate', waits, '--reason', text],
     ['migrate', waits, '--to', old],
     ['migrate', '--workflow', old, '--to', old, '--limit', '5'],
+    ['tail', `nobody ${old}`],
+    ['batch', 'pause', '--workflow', old, '--limit', '5', '--reason', text, '--dry-run'],
+    ['batch', 'signal', '--limit', '1', '--name', old, '--payload', text, '--dry-run'],
+    ['batch', 'list'],
+    ['batch', 'show', old],
   ]
 }
 
@@ -166,6 +173,9 @@ function otherCommands(file: string): string[][] {
     ['check', old],
     ['worker', old],
     ['export'],
+    ['health'],
+    ['workers'],
+    ['audit'],
     ['doctor', '--store', `file:${old}`],
     ['token', 'create', reversed, '--scope', 'read'],
     ['token', 'create', old, '--scope', text],

@@ -21,6 +21,7 @@ function world(now: Instant, recordedAt: Instant) {
     settings: { build: 'b', pin: false },
     registry: { workflow: () => undefined },
     storeClock: { now: () => now },
+    clock: { monotonic: () => 0 },
     random: { integer: () => 1 },
     line: { send: (call: (to: typeof store) => unknown) => call(store) },
   } as unknown as WorkerContext
