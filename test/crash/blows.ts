@@ -33,6 +33,8 @@ export class Blows {
   #offsetMsMax = 0
   /** When the clock was set forward, in microseconds of the monotonic clock. */
   readonly setForward: number[] = []
+  /** When fail-overs began, by the same clock. */
+  readonly failedOver: number[] = []
 
   constructor(wanted: Counts, targets: Targets, random: SeededRandom) {
     this.#wanted = wanted
@@ -51,7 +53,7 @@ export class Blows {
   async strike(): Promise<void> {
     const kind = this.#draw()
     if (kind === 'clockJumps') this.#jump()
-    else if (kind === 'failovers') await this.#targets.failOver?.()
+    else if (kind === 'failovers') await this.#failOver()
     else if (kind === 'outages') await this.#outage()
     else if (!(await this.#strikeWorker(kind))) return
     this.done[kind]++
@@ -85,6 +87,11 @@ export class Blows {
       void pause.finally(() => this.#frozen.delete(pause))
     }
     return true
+  }
+
+  async #failOver(): Promise<void> {
+    this.failedOver.push(Number(process.hrtime.bigint() / 1_000n))
+    await this.#targets.failOver?.()
   }
 
   // A worker that is being started tells its parent that it may not use the store, and ends.

@@ -186,6 +186,10 @@ describe('the checker of the crash tests', () => {
     expect(checkAttempts({ ledger: again, killed: [], resumed: [] })).toEqual([
       'INV14: run-1 step:link#1 began as attempt 1 after attempt 1',
     ])
+    expect(checkAttempts({ ledger: again, killed: [], resumed: [], failedOver: [2] })).toEqual([])
+    expect(checkAttempts({ ledger: again, killed: [], resumed: [], failedOver: [5_000_000] })).toHaveLength(1)
+    const late = [begun('step:link#1', 1), begun('step:link#1', 9_000_000, { pid: 2 })]
+    expect(checkAttempts({ ledger: late, killed: [], resumed: [], failedOver: [4_000_000] })).toHaveLength(1)
   })
 
   test('INV8: a nap that was too short, unless the clock was set forward', () => {

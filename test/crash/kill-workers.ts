@@ -146,7 +146,7 @@ async function judge(
   { store, leaseMs }: Settings,
   client: CrashClient,
   fleet: Fleet,
-  { setForward }: Blows,
+  { setForward, failedOver }: Blows,
   folder: string,
 ) {
   const ledger = readLedgers(folder)
@@ -154,7 +154,7 @@ async function judge(
   const { killed, resumed } = fleet
   const runs = await readRuns(store, started.keys())
   const evidence: Evidence = { started, signals, runs, ledger, resumed }
-  const bodies = { ledger, killed, resumed }
+  const bodies = { ledger, killed, resumed, failedOver }
   const recovered = recoveries(bodies, fleet.struck).sort((a, b) => a - b)
   return {
     acknowledged: started.size,
