@@ -4,7 +4,8 @@ import { MemoryDatabase, MemoryStore } from '../../src/core/stores/memory/store.
 import type { Claimed, Loaded, Store } from '../../src/core/stores/store.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
-import { RandomCalls, runsOf, type StoreCall } from './random-calls.ts'
+import { RandomCalls } from './random-calls.ts'
+import { runsOf, type StoreCall } from './store-call.ts'
 
 export interface Other {
   readonly name: string
@@ -55,15 +56,16 @@ export async function compareStores(seed: number, batches: number, others: reado
 }
 
 function send(store: Store, { method, given }: StoreCall): Promise<unknown> {
-  const call = store[method].bind(store) as (given: unknown) => Promise<unknown>
-  return call(given)
+  const call = store[method] as (given: unknown) => Promise<unknown>
+  return call.call(store, given)
 }
 
 /** An answer without what the seam leaves open: the order of what a claim grants, and a cursor's text. */
 function comparable(call: StoreCall, answer: unknown): unknown {
-  if (call.method === 'list') {
-    const { cursor, ...listed } = answer as { cursor?: string }
-    return { ...listed, hasMore: cursor !== undefined }
+  if (call.method === 'list' || call.method === 'ended') {
+    const { cursor: _, ...listed } = answer as { cursor?: string }
+    if (call.method === 'ended') return listed
+    return { ...listed, hasMore: (answer as { cursor?: string }).cursor !== undefined }
   }
   if (call.method !== 'claim') return answer
   const claimed = answer as Claimed

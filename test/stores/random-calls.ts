@@ -1,10 +1,12 @@
 // Random calls to a store, of every method and with every option. What they name is taken from the rows of a memory
 // store that has answered all calls before, so most of them are valid; some are stale, repeated or wrong on purpose.
-import { ENDED, LIVE, RELEASED } from '../../src/core/kernel/run.ts'
+import { ENDED, type EndedStatus, LIVE, RELEASED } from '../../src/core/kernel/run.ts'
 import type { RunRow, TaskRow } from '../../src/core/stores/rules/row.ts'
 import type { Tables } from '../../src/core/stores/rules/tables.ts'
 import {
   type ClaimRequest,
+  type EndedQuery,
+  type EndedRun,
   type ListQuery,
   type NewRun,
   type NewTask,
@@ -20,17 +22,7 @@ import {
 } from '../../src/core/stores/store.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { LARGE, RandomDraws } from './random-draws.ts'
-
-export type StoreCall =
-  | { readonly method: 'create'; readonly given: readonly NewRun[] }
-  | { readonly method: 'post'; readonly given: readonly Post[] }
-  | { readonly method: 'claim'; readonly given: ClaimRequest }
-  | { readonly method: 'commit'; readonly given: readonly TurnCommit[] }
-  | { readonly method: 'settle'; readonly given: readonly TaskOutcome[] }
-  | { readonly method: 'note'; readonly given: readonly Note[] }
-  | { readonly method: 'records'; readonly given: readonly RecordOperation[] }
-  | { readonly method: 'renew'; readonly given: SessionBeat }
-  | { readonly method: 'list'; readonly given: ListQuery }
+import type { StoreCall } from './store-call.ts'
 
 const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
 const GROUP_BYS = ['name', 'queue', 'status', 'reason', 'pin'] as const
@@ -83,8 +75,26 @@ export class RandomCalls {
           () => [],
         ),
       }
-    if (dice < 97) return { method: 'renew', given: this.#beat() }
+    if (dice < 95) return { method: 'renew', given: this.#beat() }
+    if (dice < 97) return this.#draws.chance(0.7) ? this.#purge() : { method: 'ended', given: this.#endedQuery() }
     return { method: 'list', given: this.#query() }
+  }
+
+  #purge(): StoreCall {
+    const one = (): EndedRun | undefined => {
+      const ended = [...this.#tables().ended.values()]
+      const run = this.#draws.chance(0.9) && ended.length > 0 ? this.#draws.pick(ended) : this.#knownRun()
+      const { head, status, endedAt = this.#now() } = run ?? {}
+      if (!head) return undefined
+      const { runId, name } = head
+      return { runId, name, status: status as EndedStatus, endedAt: this.#draws.chance(0.9) ? endedAt : endedAt + 1 }
+    }
+    // A child and its parent, and runs of one workflow id, depend on each other.
+    return { method: 'purge', given: this.#distinct(one, () => ['one']) }
+  }
+
+  #endedQuery(): EndedQuery {
+    return { createdBefore: this.#now() - this.#draws.below(2_000), limit: 1 + this.#draws.below(20) }
   }
 
   /** How far the clock goes before a call. Some jumps outlast a session. */
@@ -125,7 +135,11 @@ export class RandomCalls {
       ...this.#draws.maybe(0.2, () => ({ extras: this.#draws.body() })),
       ...this.#draws.maybe(0.3, () => ({ attributes: this.#draws.attributes() })),
       ...this.#draws.maybe(0.1, () => ({
-        parent: { runId: this.#draws.id(), generation: 1 + this.#draws.below(3), key: 'child:1' },
+        parent: {
+          runId: this.#knownRun()?.head.runId ?? this.#draws.id(),
+          generation: 1 + this.#draws.below(3),
+          key: 'child:1',
+        },
       })),
       ...this.#draws.maybe(0.1, () => ({ past: this.#draws.firstTurn() })),
       ...this.#draws.maybe(0.2, () => ({ message: this.#draws.message() })),
@@ -460,21 +474,6 @@ function tie(places: readonly unknown[]): boolean {
   return new Set(places.map((place) => JSON.stringify(place))).size < places.length
 }
 
-/** Ids of the runs a call concerns, so that their rows can be compared after it. */
-export function runsOf(call: StoreCall): string[] {
-  switch (call.method) {
-    case 'create':
-      return call.given.map(({ runId }) => runId)
-    case 'post':
-    case 'note':
-      return call.given.map(({ runId }) => runId)
-    case 'commit':
-      return call.given.flatMap((turn) => [turn.runId, ...turn.outbox.map(targetOf)])
-    default:
-      return []
-  }
-}
-
 function runKeys(run: NewRun): string[] {
   return [run.runId, run.workflowId]
 }
@@ -485,8 +484,4 @@ function postKeys({ runId }: Post): string[] {
 
 function noteKeys({ runId, key, name }: Note): string[] {
   return [`${runId} ${key} ${name}`]
-}
-
-function targetOf(item: Outbound): string {
-  return item.type === 'post' ? item.runId : item.run.runId
 }

@@ -33,6 +33,11 @@ export const limits = {
   requestBytesMax: 2 * 1_048_576,
   /** Time after which a client gives up on an unavailable store. */
   storePatienceMs: 30_000,
+  /** Ended runs that SQLite deletes in one transaction. */
+  purgeAtOnce: 16,
+  /** Free pages that a SQLite file keeps beside a share of its size, and pages it returns to the disk at once. */
+  freePagesKept: 2_000,
+  freePagesReturned: 64,
   /** Elements of one batch to a store. */
   batchElements: 256,
   /** Longest wait that a client asks of a server in one request. Proxies cut off requests that take longer. */

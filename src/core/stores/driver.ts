@@ -1,6 +1,6 @@
 // What the stores of this package use of the engine: the seam, the rules, and what stores have in common.
 export { isList } from '../kernel/attributes.ts'
-export { ENDED, RELEASED, type Status } from '../kernel/run.ts'
+export { ENDED, type EndedStatus, RELEASED, type Status } from '../kernel/run.ts'
 export { batchOf, Pump } from '../runtime/pump.ts'
 export { type AttributeKind, comparable } from './attributes.ts'
 export * as bodies from './bodies.ts'
@@ -11,12 +11,13 @@ export { MemoryStore } from './memory/store.ts'
 export { Hints } from './rules/hints.ts'
 export * as rules from './rules/index.ts'
 export { newHead } from './rules/new-row.ts'
-export { hasPrefix, holdAll, isReason, loadOne, matches, pageOf, position, snapshot } from './rules/read.ts'
+export { hasPrefix, holdAll, isReason, loadOne, matches, pageOf, snapshot } from './rules/read.ts'
 export {
   type Changes,
   hasEnded,
   isEmpty,
   type LeaseState,
+  position,
   type RecordRow,
   type RowTurn,
   type RunChange,

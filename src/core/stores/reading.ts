@@ -1,6 +1,6 @@
 // The reading half of the store seam: what can be asked, and what the answers look like.
 import type { Instant } from '../base/time.ts'
-import type { Status } from '../kernel/run.ts'
+import type { EndedStatus, Status } from '../kernel/run.ts'
 import type { AttributeScalar, Attributes, StoredHead } from './values.ts'
 
 export type LoadAsk =
@@ -159,6 +159,25 @@ export interface Listed {
   readonly cursor?: string
   readonly count?: number
   readonly groups?: readonly RunGroup[]
+}
+
+export interface EndedQuery {
+  /** Only runs that were created before this instant. */
+  readonly createdBefore: Instant
+  readonly limit: number
+  readonly cursor?: string
+}
+/** A run that has ended. */
+export interface EndedRun {
+  readonly runId: string
+  readonly name: string
+  readonly status: EndedStatus
+  readonly endedAt: Instant
+}
+export interface EndedPage {
+  readonly runs: readonly EndedRun[]
+  /** Absent at the end. */
+  readonly cursor?: string
 }
 
 export type Hint =

@@ -13,7 +13,7 @@
 import type { Instant } from '../base/time.ts'
 import type { EndedStatus, ParentLink, ReleasedStatus } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
-import type { Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
+import type { EndedPage, EndedQuery, EndedRun, Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
 import type { AttributeChanges, StoredMessage } from './values.ts'
 
@@ -93,6 +93,20 @@ export interface Store {
 
   /** Inserts runs within a transaction of the caller: they exist if it commits. */
   readonly createIn?: (client: SqlClient, runs: readonly NewRun[]) => Promise<readonly Created[]>
+
+  /**
+   * Deletes runs that have ended, with everything that belongs to them; a run is there wholly, or not at all. One that is
+   * in progress again, or ended at another instant than the caller read, stays; so does a child whose parent is in
+   * progress, because the parent may still read it. The newest run that is left has the workflow id. Object storage has
+   * no such method, because its ended runs share large objects: it deletes those by age.
+   */
+  readonly purge?: (runs: readonly EndedRun[]) => Promise<readonly Purged[]>
+
+  /**
+   * A page of runs in the order of their creation, oldest first. It looks at `limit` runs, and returns those of them that
+   * have ended: perhaps none. A store that has `purge` has this.
+   */
+  readonly ended?: (query: EndedQuery) => Promise<EndedPage>
 
   /** Reads small shared values, or changes them if their version is still the one given. In the order given. */
   records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]>
@@ -349,6 +363,10 @@ export interface Note {
 export interface Noted {
   /** The text that is kept now; absent if the run is not in progress in this generation. */
   readonly body?: string
+}
+
+export interface Purged {
+  readonly outcome: 'purged' | 'kept' | 'missing'
 }
 
 export interface SessionBeat {

@@ -15,6 +15,7 @@ export type Around = <Args extends unknown[], Out>(
 export const asItIs: Around = (_method, call) => call
 
 export function wrapped(store: Store, around: Around, different: Partial<Store> = {}): Store {
+  const [ended, purge] = [store.ended?.bind(store), store.purge?.bind(store)]
   return {
     traits: store.traits,
     create: around('create', (runs) => store.create(runs)),
@@ -29,6 +30,7 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     list: around('list', (query) => store.list(query)),
     wake: (listener) => store.wake(listener),
     close: () => store.close(),
+    ...(ended && purge && { ended: around('ended', ended), purge: around('purge', purge) }),
     ...(store.transact && { transact: store.transact.bind(store) }),
     ...(store.createIn && { createIn: store.createIn.bind(store) }),
     ...different,

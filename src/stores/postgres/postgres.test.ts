@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, inject, test } from 'vitest'
 import { type FreshDatabase, freshDatabase } from '../../../test/support/database.ts'
-import { conformance, failOverCases, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
+import { conformance, failOverCases, type OpenFixture, purgeCases, runCase } from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { PostgresStore } from './index.ts'
 
@@ -56,5 +56,6 @@ async function makeFixture(): Promise<OpenFixture> {
 }
 
 describe('postgres store', () => {
-  for (const each of [...conformance, ...failOverCases]) test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases, ...purgeCases])
+    test(each.name, () => runCase(each, makeFixture))
 })

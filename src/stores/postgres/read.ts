@@ -2,6 +2,8 @@
 import { unreachable } from '../../core/base/assert.ts'
 import { limits } from '../../core/base/limits.ts'
 import type {
+  EndedPage,
+  EndedQuery,
   GroupBy,
   Listed,
   ListQuery,
@@ -12,7 +14,7 @@ import type {
   Status,
 } from '../../core/stores/driver.ts'
 import { ALL, both, type Condition, conditionOf } from '../sql/conditions.ts'
-import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
+import { endedPage, endedValues, loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import {
   cursorOf,
   onlyStates,
@@ -184,6 +186,10 @@ export class PostgresReader {
       default:
         return unreachable(ask)
     }
+  }
+
+  async ended(query: EndedQuery): Promise<EndedPage> {
+    return endedPage(await this.#query(numbered(this.#texts.ended), endedValues(query), 'ended'), query)
   }
 
   #read(text: string, ask: PlainAsk): Promise<unknown[]> {

@@ -239,6 +239,20 @@ export class PostgresStore implements seam.Store {
     return answers.map(({ body }) => (body === null ? {} : { body }))
   }
 
+  ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
+    return this.#reader.ended(query)
+  }
+
+  async purge(runs: readonly seam.EndedRun[]): Promise<readonly seam.Purged[]> {
+    const ids = runs.map(({ runId }) => runId)
+    const outcomes = await this.#calls.call<seam.Purged['outcome'][]>(
+      'purge',
+      ids,
+      runs.map(({ endedAt }) => endedAt),
+    )
+    return outcomes.map((outcome) => ({ outcome }))
+  }
+
   async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     const answers = await this.#calls.call<RecordAnswer[]>('records', JSON.stringify(operations))
     if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])

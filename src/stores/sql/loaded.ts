@@ -1,8 +1,18 @@
 // What was asked of `load`, as values of a statement, and its rows as the answer. Histories are read in pages, by each
 // database in its own way.
 import { unreachable } from '../../core/base/assert.ts'
-import { compareKeys, type LoadAsk, type Loaded, type QueueSnapshot } from '../../core/stores/driver.ts'
 import {
+  compareKeys,
+  type EndedPage,
+  type EndedQuery,
+  type EndedStatus,
+  type LoadAsk,
+  type Loaded,
+  type QueueSnapshot,
+} from '../../core/stores/driver.ts'
+import { placeOf } from './conditions.ts'
+import {
+  cursorOf,
   type NoteColumns,
   notesOf,
   type SessionColumns,
@@ -55,6 +65,29 @@ export function loadedOf({ type }: PlainAsk, rows: readonly unknown[], now: numb
     default:
       return unreachable(type)
   }
+}
+
+interface EndedColumns {
+  readonly run_id: string
+  readonly created_at: number
+  readonly name: string
+  readonly status: EndedStatus | null
+  readonly closed_at: number | null
+}
+
+const FIRST = '0:00000000-0000-0000-0000-000000000000'
+
+export function endedValues({ createdBefore, limit, cursor = FIRST }: EndedQuery): (string | number)[] {
+  return [...placeOf(cursor), createdBefore, limit]
+}
+
+export function endedPage(rows: readonly unknown[], { limit }: EndedQuery): EndedPage {
+  const seen = rows as EndedColumns[]
+  const runs = seen.flatMap(({ run_id: runId, name, status, closed_at: endedAt }) => {
+    return status === null || endedAt === null ? [] : [{ runId, name, status, endedAt: Number(endedAt) }]
+  })
+  const last = seen.at(-1)
+  return { runs, ...(seen.length === limit && last && { cursor: cursorOf(last) }) }
 }
 
 function queueOf({ kind, queue, due, oldest }: QueueSnapshot): QueueSnapshot {

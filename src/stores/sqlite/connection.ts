@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
 import { refused, unavailable } from '../../core/runtime/availability.ts'
 import { parametersOf } from '../url-parameters.ts'
 import { migrate } from './migrate.ts'
@@ -85,6 +86,20 @@ export function reserveLog(database: DatabaseSync, file: string): void {
   }
 }
 
+/** Free pages that a file keeps, because runs will need them again: a quarter, and what the log was reserved with. */
+const FREE_SHARE = 0.25
+
+/** Gives free pages back to the disk, a few at a time, if the file has many. */
+export function shrink(database: DatabaseSync): void {
+  const free = pagesOf(database, 'freelist_count')
+  if (free <= limits.freePagesKept + FREE_SHARE * pagesOf(database, 'page_count')) return
+  database.exec(`pragma incremental_vacuum(${limits.freePagesReturned})`)
+}
+
+function pagesOf(database: DatabaseSync, pragma: 'page_count' | 'freelist_count'): number {
+  return Object.values(database.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
+}
+
 export function fileOf(url: string): string {
   const [path = '', query = ''] = url
     .replace(/^sqlite:/i, '')
@@ -151,6 +166,8 @@ function compare(a: string, b: string): number {
 function configure(database: DatabaseSync): void {
   // SQLite's own wait for a lock would block this process.
   database.exec('pragma busy_timeout = 0')
+  // Only a file without tables takes this: space that a purge has freed can be given back to the disk, page by page.
+  if (pagesOf(database, 'page_count') === 0) database.exec('pragma auto_vacuum = incremental')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   // Without these, macOS leaves flushed data in the cache of the disk. Other systems ignore them.

@@ -3,6 +3,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { limits } from '../../core/base/limits.ts'
 import {
+  type EndedPage,
+  type EndedQuery,
   type GroupBy,
   Groups,
   type HistoryPage,
@@ -14,7 +16,7 @@ import {
   type StoredTurn,
 } from '../../core/stores/driver.ts'
 import { ALL, both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
-import { loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
+import { endedPage, endedValues, loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import { cursorOf, type SnapshotColumns, snapshotOf, type TurnColumns, turnOf } from '../sql/rows.ts'
 import { GROUP_KEYS, stateJoins } from '../sql/texts.ts'
 import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, restOf, type Source } from './sources.ts'
@@ -40,6 +42,10 @@ export class SqliteReader {
     if (before === undefined) return { type: 'history', ...firstOf(history.iterate(...values)) }
     const page = firstOf(historyBefore.iterate(...values, before))
     return { type: 'history', ...page, turns: page.turns.toReversed() }
+  }
+
+  ended(query: EndedQuery): EndedPage {
+    return endedPage(this.#sql.endedRuns.all(...endedValues(query)), query)
   }
 
   #statementOf({ type }: PlainAsk): StatementSync {

@@ -257,6 +257,19 @@ export class SqliteRows implements seam.RowsTx {
     return next
   }
 
+  isNeeded({ head }: SqliteRun): boolean {
+    return one(this.#sql.hasParentInProgress, head.runId) !== undefined
+  }
+
+  delete({ head: { runId } }: SqliteRun): void {
+    const name = one<{ workflow_id: string }>(this.#sql.deleteName, runId)?.workflow_id
+    const { deleteRun, deleteClosed, deleteTurns, deleteInbox, deleteTasks, deleteNotes } = this.#sql
+    const { deleteAttributes, deleteAllItems } = this.#sql
+    for (const each of [deleteRun, deleteClosed, deleteTurns, deleteInbox, deleteTasks, deleteNotes]) each.run(runId)
+    for (const each of [deleteAttributes, deleteAllItems]) each.run(runId)
+    if (name !== undefined) this.#sql.nameNewest.run(name)
+  }
+
   append({ head }: SqliteRun, turn: seam.TurnRow): void {
     const { generation, seq, count, turnId, epoch, body } = turn
     this.#sql.insertTurn.run(head.runId, generation, seq, count, turnId, epoch, body)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'vitest'
-import { conformance, failOverCases, type OpenFixture, runCase } from '../../testing/conformance/index.ts'
+import { conformance, failOverCases, type OpenFixture, purgeCases, runCase } from '../../testing/conformance/index.ts'
 import { VirtualClock } from '../../testing/virtual-clock.ts'
 import { SqliteStore } from './index.ts'
 
@@ -43,5 +43,6 @@ async function makeFixture(): Promise<OpenFixture> {
 }
 
 describe('sqlite store', () => {
-  for (const each of [...conformance, ...failOverCases]) test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases, ...purgeCases])
+    test(each.name, () => runCase(each, makeFixture))
 })

@@ -94,6 +94,18 @@ export const texts = {
     select run_id, generation, seq, count, turn_id, epoch, body from pawl_closed
     where run_id = ? and count > 0`,
   deleteClosed: 'delete from pawl_closed where run_id = ?',
+  hasParentInProgress: `select 1 from pawl_run run join pawl_live parent on parent.run_id = run.parent_id
+    where run.run_id = ?`,
+  deleteName: `delete from pawl_name where run_id = ?1
+    and workflow_id = (select workflow_id from pawl_run where run_id = ?1) returning workflow_id`,
+  nameNewest: `insert into pawl_name select workflow_id, run_id from pawl_run where workflow_id = ?
+    order by created_at desc, run_id desc limit 1`,
+  deleteRun: 'delete from pawl_run where run_id = ?',
+  deleteTurns: 'delete from pawl_turn where run_id = ?',
+  deleteInbox: 'delete from pawl_inbox where run_id = ?',
+  deleteAttributes: 'delete from pawl_attribute where run_id = ?',
+  deleteAllItems: 'delete from pawl_attribute_item where run_id = ?',
+  endedRuns: load.ended,
   forgetTurns: 'delete from pawl_turn where run_id = ? and generation < ?',
 
   putAttribute: `insert into pawl_attribute (run_id, name, kind, text, number) values (?, ?, ?, ?, ?) on conflict (run_id, name)

@@ -8,7 +8,7 @@ import { isUnavailable, unavailable } from '../../core/runtime/availability.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import type * as seam from '../../core/stores/driver.ts'
 import { Pump, rules } from '../../core/stores/driver.ts'
-import { explain, fileOf, openConnection, reserveLog } from './connection.ts'
+import { explain, fileOf, openConnection, reserveLog, shrink } from './connection.ts'
 import { FileIdentity } from './identity.ts'
 import { Lanes } from './lanes.ts'
 import { type LockWait, whenFree } from './lock.ts'
@@ -116,6 +116,21 @@ export class SqliteStore implements seam.Store {
   note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     const lasting = notes.some(({ once }) => once) ? 'flushed' : 'written'
     return this.#write((rows) => notes.map((note) => rules.note(rows, note)), lasting)
+  }
+
+  async ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
+    return this.#read(() => this.#reader.ended(query))
+  }
+
+  // In small transactions, because each blocks the process, and other writes wait for it.
+  async purge(runs: readonly seam.EndedRun[]): Promise<readonly seam.Purged[]> {
+    const outcomes: seam.Purged[] = []
+    for (let at = 0; at < runs.length; at += limits.purgeAtOnce) {
+      const some = runs.slice(at, at + limits.purgeAtOnce)
+      outcomes.push(...(await this.#write((rows) => some.map((run) => rules.purge(rows, run)))))
+      await this.#write(() => shrink(this.#database), 'written')
+    }
+    return outcomes
   }
 
   async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {

@@ -35,6 +35,7 @@ import { handleCases } from './two-handles.ts'
 
 export type { Case, Fixture, OpenFixture } from './case.ts'
 export { failOverCases } from './fail-over.ts'
+export { purgeCases } from './purge.ts'
 
 export const conformance: readonly Case[] = [
   ...createCases,

@@ -1,5 +1,11 @@
 import { describe, test } from 'vitest'
-import { conformance, failOverCases, type OpenFixture, runCase } from '../../../testing/conformance/index.ts'
+import {
+  conformance,
+  failOverCases,
+  type OpenFixture,
+  purgeCases,
+  runCase,
+} from '../../../testing/conformance/index.ts'
 import { copyOf } from '../../../testing/tables-copy.ts'
 import { VirtualClock } from '../../../testing/virtual-clock.ts'
 import { MemoryDatabase, MemoryStore } from './store.ts'
@@ -16,5 +22,6 @@ describe.each(['atomic', 'deferred'] as const)('memory store, %s delivery', (del
     }
     return { store: open(), clock, other: async () => open(), close: async () => {}, losing }
   }
-  for (const each of [...conformance, ...failOverCases]) test(each.name, () => runCase(each, makeFixture))
+  for (const each of [...conformance, ...failOverCases, ...purgeCases])
+    test(each.name, () => runCase(each, makeFixture))
 })

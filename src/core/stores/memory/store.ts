@@ -3,7 +3,7 @@
 // is kept with the sender, and a later claim delivers it.
 import type { Clock } from '../../runtime/clock.ts'
 import * as rules from '../rules/index.ts'
-import { listRuns, loadOne } from '../rules/read.ts'
+import { endedRuns, listRuns, loadOne } from '../rules/read.ts'
 import { Tables } from '../rules/tables.ts'
 import { Transaction } from '../rules/transaction.ts'
 import type * as seam from '../store.ts'
@@ -60,6 +60,14 @@ export class MemoryStore implements seam.Store {
 
   async note(notes: readonly seam.Note[]): Promise<readonly seam.Noted[]> {
     return notes.map((note) => this.#transact((tx) => rules.note(tx, note)))
+  }
+
+  async ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
+    return endedRuns(this.#database.tables, query)
+  }
+
+  async purge(runs: readonly seam.EndedRun[]): Promise<readonly seam.Purged[]> {
+    return runs.map((run) => this.#transact((tx) => rules.purge(tx, run)))
   }
 
   async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {

@@ -7,6 +7,7 @@ export interface Draft {
   row: RunRow
   readonly turns: RowTurn[]
   forgotten?: number
+  isDeleted?: true
   /** Messages that arrived and were not taken again. */
   posted: StoredMessage[]
   /** Ids of messages that were there before. One that is taken and then posted again is in both. */
@@ -14,6 +15,7 @@ export interface Draft {
 }
 
 export function changeOf(runId: string, draft: Draft): RunChange {
+  if (draft.isDeleted) return { runId, isDeleted: true }
   const { before, row, turns, posted, taken } = draft
   const { head, digest, startAt } = row
   const set = difference(before, row)

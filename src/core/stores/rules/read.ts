@@ -4,12 +4,13 @@ import { unreachable } from '../../base/assert.ts'
 import { defined } from '../../base/defined.ts'
 import type { Instant } from '../../base/time.ts'
 import { isList } from '../../kernel/attributes.ts'
+import type { EndedStatus } from '../../kernel/status.ts'
 import { comparable } from '../attributes.ts'
 import { Groups } from '../groups.ts'
 import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
 import type { Due, DueIndex } from './due-index.ts'
-import { headOf, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
+import { headOf, position, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
 import type { Tables } from './tables.ts'
 
 export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.Loaded {
@@ -117,6 +118,19 @@ export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): s
   return { runs: page.map((row) => snapshot(row, tables.turns.get(row.head.runId), now)), ...more }
 }
 
+/** Runs that have ended, oldest first. */
+export function endedRuns(tables: Tables, { createdBefore, limit, cursor = '' }: seam.EndedQuery): seam.EndedPage {
+  const behind = [...tables.live.values(), ...tables.ended.values()]
+    .filter((row) => row.head.createdAt < createdBefore && position(row) > cursor)
+    .sort((a, b) => (position(a) < position(b) ? -1 : 1))
+  const seen = behind.slice(0, limit)
+  const runs = seen.flatMap(({ head: { runId, name }, status, endedAt }) => {
+    return endedAt === undefined ? [] : [{ runId, name, status: status as EndedStatus, endedAt }]
+  })
+  const last = seen.at(-1)
+  return { runs, ...(behind.length > seen.length && last && { cursor: position(last) }) }
+}
+
 export function matches(row: RunRow, query: seam.ListQuery): boolean {
   const { names, statuses, workflowId, workflowIdPrefix, parentId, createdAfter, createdBefore } = query
   const { head } = row
@@ -169,11 +183,6 @@ function holds(has: seam.AttributeValue, { is, value }: seam.AttributeTest): boo
     default:
       return unreachable(is)
   }
-}
-
-// Newest first, and a total order: the instant padded so that text sorts as numbers do, then the id.
-export function position(row: { readonly head: { readonly runId: string; readonly createdAt: Instant } }): string {
-  return `${String(row.head.createdAt).padStart(16, '0')}:${row.head.runId}`
 }
 
 export function snapshot(row: RunRow, turns: readonly RowTurn[] | undefined, now: Instant): seam.RunSnapshot {

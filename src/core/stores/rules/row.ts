@@ -103,6 +103,8 @@ export interface RunChange {
   /** Ids of messages that were consumed, before those in `posted` arrived. */
   readonly taken?: readonly string[]
   readonly outbox?: readonly Outbound[]
+  /** The run and everything that belongs to it is gone. */
+  readonly isDeleted?: true
 }
 
 export interface Changes {
@@ -120,6 +122,12 @@ export function isEmpty(changes: Changes): boolean {
 
 export function hasEnded(row: Pick<RunState, 'endedAt'>): boolean {
   return row.endedAt !== undefined
+}
+
+/** A total order by age: the instant padded so that text sorts as numbers do, then the id. */
+export function position(row: { readonly head: Pick<StoredHead, 'runId' | 'createdAt'> }): string {
+  const { createdAt, runId } = row.head
+  return `${String(createdAt).padStart(16, '0')}:${runId}`
 }
 
 /** The head of a run in its current generation. */

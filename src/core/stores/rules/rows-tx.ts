@@ -74,6 +74,8 @@ export interface RowsTx {
   /** The same of runs that lost at least so many holders since their last release: 1, or 2. */
   suspects(request: seam.ClaimRequest, holders: 1 | 2, limit: number): readonly Run[]
   dueTasks(request: seam.ClaimRequest, limit: number): readonly Task[]
+  /** True if a run that has ended must stay: its parent is in progress, or what it sends is not delivered yet. */
+  isNeeded(run: Run): boolean
   /** When the next run or task that a claim may be granted is due, later than now. */
   nextDue(request: seam.ClaimRequest): Instant | undefined
   /** Of these runs, those with messages. */
@@ -88,6 +90,8 @@ export interface RowsTx {
   end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin' | 'reason'> & { endedAt: Instant }): void
   /** Makes a run that has ended, or is paused, one in progress. */
   reopen(run: Run, set: Partial<RunState>): Run
+  /** Deletes a run that has ended, and everything that belongs to it. The newest that is left has its workflow id. */
+  delete(run: Run): void
   append(run: Run, turn: TurnRow): void
   /** Forgets the turns of generations before this one. */
   forgetBefore(run: Run, generation: number): void

@@ -6,6 +6,7 @@ import { Hints } from './hints.ts'
 import {
   type Changes,
   hasEnded,
+  position,
   type RecordRow,
   type RowTurn,
   type RunChange,
@@ -45,6 +46,7 @@ export class Tables {
   apply(changes: Changes, now: Instant): Hint[] {
     const hints = new Hints()
     for (const change of changes.runs) {
+      if (change.isDeleted) this.#delete(change.runId)
       const row = this.#applyRun(change)
       if (row) hear(hints, change, row, now)
     }
@@ -100,6 +102,17 @@ export class Tables {
     this.undelivered.delete(runId)
     this.turns.delete(runId)
     if (this.names.get(row.head.workflowId) === runId) this.names.delete(row.head.workflowId)
+  }
+
+  #delete(runId: string): void {
+    const workflowId = this.ended.get(runId)?.head.workflowId
+    this.forget(runId)
+    if (workflowId === undefined || this.names.has(workflowId)) return
+    let newest: RunRow | undefined
+    for (const row of [...this.live.values(), ...this.ended.values()]) {
+      if (row.head.workflowId === workflowId && (!newest || position(row) > position(newest))) newest = row
+    }
+    if (newest) this.names.set(workflowId, newest.head.runId)
   }
 
   #applyRun(change: RunChange): RunRow | undefined {

@@ -68,7 +68,9 @@ export class Transaction implements RowsTx {
   }
 
   run(runId: string): RunRow | undefined {
-    return this.#drafts.get(runId)?.row ?? this.#tables.run(runId) ?? this.#archive.run(runId)
+    const draft = this.#drafts.get(runId)
+    if (draft?.isDeleted) return undefined
+    return draft?.row ?? this.#tables.run(runId) ?? this.#archive.run(runId)
   }
 
   runInProgress(runId: string): RunRow | undefined {
@@ -214,6 +216,16 @@ export class Transaction implements RowsTx {
 
   reopen(run: Run, set: Partial<RunState>): RunRow {
     return this.change(run, set)
+  }
+
+  isNeeded({ head: { runId } }: Run): boolean {
+    const { head, outbox = [] } = this.run(runId) ?? {}
+    return outbox.length > 0 || (head?.parent !== undefined && this.runInProgress(head.parent.runId) !== undefined)
+  }
+
+  delete({ head: { runId } }: Run): void {
+    this.dropTasksOf(runId)
+    this.#draft(runId).isDeleted = true
   }
 
   append({ head }: Run, { generation, ...turn }: TurnRow): void {

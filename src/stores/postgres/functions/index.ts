@@ -11,6 +11,7 @@ import { claim } from './claim.ts'
 import { claimed } from './claimed.ts'
 import { commit } from './commit.ts'
 import { begin, create, lanes, post } from './create.ts'
+import { purge } from './purge.ts'
 import { records } from './records.ts'
 import { settle } from './settle.ts'
 import { transaction } from './transaction.ts'
@@ -21,7 +22,7 @@ create or replace function {schema}.clock(p_now int8) returns int8 language sql 
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
 $$;`
 
-const parts = [clock, transaction, lanes, claimed, begin, create, post, claim, commit, settle, records]
+const parts = [clock, transaction, lanes, claimed, begin, create, post, claim, commit, settle, purge, records]
 const source = parts.join('\n')
 const named = new Set([...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name))
 
