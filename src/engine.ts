@@ -11,6 +11,8 @@ import type { CheckedRun } from './addons/builds/check-report.ts'
 import { type Codec, Codecs, checkCodecs } from './addons/codecs/codec.ts'
 import { encoded } from './addons/codecs/encoded.ts'
 import { parseGraph } from './addons/documents/parse.ts'
+import { Retention } from './addons/retention/retention.ts'
+import { retentionWorkflow } from './addons/retention/workflow.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
 import { SCHEDULES_QUEUE, schedule } from './addons/schedules/workflow.ts'
 import { defined } from './core/base/defined.ts'
@@ -42,7 +44,7 @@ import { Registry } from './core/definitions/registry.ts'
 import type { AnyWorkflow } from './core/definitions/workflow.ts'
 import type { Status } from './core/kernel/run.ts'
 import { LIVE } from './core/kernel/run.ts'
-import { type Clock, systemClock } from './core/runtime/clock.ts'
+import { type Clock, sleep, systemClock } from './core/runtime/clock.ts'
 import { consoleLogger, type Logger } from './core/runtime/logger.ts'
 import { nodeProblem } from './core/runtime/node-version.ts'
 import { onShutdown } from './core/runtime/process.ts'
@@ -157,9 +159,12 @@ function refuseOldNode(): void {
   if (problem !== undefined) throw new PawlError('NOT_SUPPORTED', problem)
 }
 
+/** Workflows of pawl's own. @internal */
+export const ownWorkflows: readonly AnyWorkflow[] = [schedule, batchWorkflow, retentionWorkflow]
+
 /** All code of an engine: the user's, and pawl's own. @internal */
 export function registryOf({ workflows = [], activities = [] }: OpenOptions): Registry {
-  return new Registry(workflows, activities, [schedule, batchWorkflow])
+  return new Registry(workflows, activities, ownWorkflows)
 }
 
 /** A run as it is stored: its newest generation. */
@@ -179,6 +184,8 @@ export class Engine extends Client implements AsyncDisposable {
   readonly builds: Builds
   /** Operations on many runs, previewed first. */
   readonly batches: Batches
+  /** Which runs are deleted after they have ended. */
+  readonly retention: Retention
   readonly #store: Store
   readonly #registry: Registry
   readonly #catalogue: Catalogue
@@ -222,6 +229,11 @@ export class Engine extends Client implements AsyncDisposable {
     }
     this.builds = new Builds({ catalogue, countRuns, now: () => clock.now(), workers: () => this.workers() })
     this.batches = new Batches(this)
+    this.retention = new Retention(this, catalogue.records, {
+      send,
+      monotonic: () => clock.monotonic(),
+      rest: (ms) => sleep(clock, ms, ended.signal),
+    })
     this.schedules = new Schedules(this, () => clock.now())
     this.#store = store
     this.#registry = registry

@@ -13,6 +13,10 @@ export type { CheckedRun, CheckGroup, CheckReport } from './addons/builds/check-
 export type { Codec } from './addons/codecs/codec.ts'
 export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
 export { graph } from './addons/documents/graph.ts'
+export type { RetentionCalls, RetentionRecord } from './addons/retention/calls.ts'
+export type { Keep, PurgeOptions, RetentionPolicy } from './addons/retention/options.ts'
+export type { Retention } from './addons/retention/retention.ts'
+export type { PurgeReport } from './addons/retention/sweep.ts'
 export type {
   Schedule,
   ScheduleChange,

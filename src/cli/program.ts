@@ -25,6 +25,7 @@ import { queryCommand } from './commands/query.ts'
 import { resetCommand } from './commands/reset.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { resumeCommand } from './commands/resume.ts'
+import { purgeCommand, retentionCommand } from './commands/retention.ts'
 import { retryCommand } from './commands/retry.ts'
 import { runCommand } from './commands/run.ts'
 import { runsCommand } from './commands/runs.ts'
@@ -109,7 +110,8 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       scheduleCommand(),
     ],
     'Store and access:': [
-      ...[healthCommand(), workersCommand(), auditCommand(), exportCommand(), doctorCommand(), tokenCommand()],
+      ...[healthCommand(), workersCommand(), auditCommand(), exportCommand(), retentionCommand(), purgeCommand()],
+      ...[doctorCommand(), tokenCommand()],
     ],
   }
 }

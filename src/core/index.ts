@@ -88,7 +88,7 @@ export {
   type Retry,
   type RetryPolicy,
 } from './definitions/options.ts'
-export { BATCH, OWN_WORKFLOWS, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
+export { BATCH, OWN_WORKFLOWS, RETENTION, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
 export { checkPriority } from './definitions/plan.ts'
 export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'

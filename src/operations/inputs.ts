@@ -2,6 +2,7 @@
 // checks and JSON Schemas follow from them.
 
 import { previewOptions } from '../addons/batches/batches.ts'
+import { purgeOptions, retentionPolicy } from '../addons/retention/options.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../addons/schedules/options.ts'
 import {
   amount,
@@ -183,6 +184,14 @@ export const inputs = {
   'builds.checks': {},
   'builds.rollOut': { build, percent: required(amount('Its share of new runs, in percent.', [0, 100])) },
   'builds.retire': { build },
+  'retention.get': {},
+  'retention.set': retentionPolicy,
+  'retention.remove': {},
+  'retention.purge': {
+    policy: required(nested('Which runs are kept; all others that have ended are deleted.', retentionPolicy)),
+    ...purgeOptions,
+    from: text('Where to go on: `next` of the call before.'),
+  },
   'workers.list': {},
   'health.get': {},
   'audit.list': pageOptions,

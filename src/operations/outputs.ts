@@ -3,6 +3,8 @@
 import type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
 import type { BuildRecord } from '../addons/builds/builds.ts'
 import type { CheckReport } from '../addons/builds/check-report.ts'
+import type { RetentionRecord } from '../addons/retention/calls.ts'
+import type { SweepReport } from '../addons/retention/sweep.ts'
 import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
@@ -178,6 +180,10 @@ export interface Outputs {
   'builds.checks': { readonly items: readonly CheckReport[] }
   'builds.rollOut': Nothing
   'builds.retire': Nothing
+  'retention.get': { readonly retention?: RetentionRecord }
+  'retention.set': Nothing
+  'retention.remove': Nothing
+  'retention.purge': SweepReport
   'workers.list': { readonly items: readonly WorkerRecord[] }
   'health.get': Health
   'audit.list': Page<AuditEntry>
@@ -281,6 +287,10 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     },
     groups: list(shape({ finding: text, workflow: text, text, count: whole, runs: list(values) })),
   }),
+  Retention: shapeOf<RetentionRecord>({
+    ...{ policy: values, runId: text, purged: whole },
+    'lastPass?': shape({ at: time, purged: whole, needed: whole }),
+  }),
   Worker: shapeOf<WorkerRecord>({
     ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
     ...{ 'build?': text, pin: flag, alive: flag, expiresAt: time },
@@ -359,6 +369,10 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'builds.checks': items(ref('CheckReport')),
   'builds.rollOut': undefined,
   'builds.retire': undefined,
+  'retention.get': shape({ 'retention?': ref('Retention') }),
+  'retention.set': undefined,
+  'retention.remove': undefined,
+  'retention.purge': shapeOf<SweepReport>({ purged: whole, needed: whole, byWorkflow: values, 'next?': text }),
   'workers.list': items(ref('Worker')),
   'health.get': ref('Health'),
   'audit.list': page(ref('AuditEntry')),

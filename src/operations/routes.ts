@@ -272,6 +272,23 @@ export const routes = {
     ...{ method: 'POST', path: '/builds/{build}/retire', scope: 'admin', success: 204, dangerous: true },
     about: 'Retire a build: it starts no more runs, and other builds may continue its runs.',
   },
+  // ── Retention ──
+  'retention.get': {
+    ...{ method: 'GET', path: '/retention', scope: 'read', success: 200, tool: 'read' },
+    about: 'Show for how long runs are kept after they ended, and what was deleted so far.',
+  },
+  'retention.set': {
+    ...{ method: 'PUT', path: '/retention', scope: 'admin', success: 204, dangerous: true },
+    about: 'Set for how long runs are kept after they ended. Workers delete the others from now on.',
+  },
+  'retention.remove': {
+    ...{ method: 'DELETE', path: '/retention', scope: 'admin', success: 204 },
+    about: 'Keep all runs from now on.',
+  },
+  'retention.purge': {
+    ...{ method: 'POST', path: '/purge', scope: 'admin', success: 200, dangerous: true },
+    about: 'Delete runs that have ended, for some seconds; or count them. `next` says where another call goes on.',
+  },
   // ── The server ──
   'workers.list': {
     ...{ method: 'GET', path: '/workers', scope: 'read', success: 200, tool: 'read' },

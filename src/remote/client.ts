@@ -2,6 +2,7 @@
 
 import { Batch, type BatchOptions } from '../addons/batches/batch.ts'
 import type { Builds } from '../addons/builds/builds.ts'
+import type { RetentionCalls } from '../addons/retention/calls.ts'
 import type { Schedules } from '../addons/schedules/schedules.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
@@ -36,6 +37,7 @@ import { type CallOptions, Connection, type ConnectOptions } from './connection.
 import { notSupported } from './errors.ts'
 import { type LiveEvents, type LiveOptions, liveEvents } from './events.ts'
 import { named } from './filter.ts'
+import { RemoteRetention } from './retention.ts'
 import { RemoteRun, RemoteStartedRun } from './run.ts'
 import { RemoteSchedules } from './schedules.ts'
 import { groupsOf, refuseActivity, startOf } from './starts.ts'
@@ -52,6 +54,7 @@ export interface PawlClient extends SharedCalls {
   readonly builds: Pick<Builds, 'list' | 'checks' | 'rollOut' | 'retire'>
   readonly schedules: Pick<Schedules, 'set' | 'get' | 'list'>
   readonly batches: BatchCalls
+  readonly retention: RetentionCalls
   batch(filter: RunFilter, options: BatchOptions): Batch
   export(filter?: RunFilter): AsyncGenerator<string>
   close(): Promise<void>
@@ -63,6 +66,8 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
   readonly builds: RemoteBuilds
   /** Batches that are previewed first. */
   readonly batches: BatchCalls
+  /** Which runs are deleted after they have ended. */
+  readonly retention: RetentionCalls
   /** Runs that start by the clock. */
   readonly schedules: Pick<Schedules, 'set' | 'get' | 'list'>
   readonly #server: Connection
@@ -72,6 +77,7 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
     this.#server = server
     this.builds = new RemoteBuilds(server)
     this.batches = batchesOf(server)
+    this.retention = new RemoteRetention(server)
     this.schedules = new RemoteSchedules(server)
   }
 

@@ -1,9 +1,7 @@
 // An engine for users' tests: its time is virtual, its randomness comes from a seed, and its workers can be killed.
 // Time stands still until the test moves it or waits for a run; then it jumps to the next thing that is due.
 
-import { batchWorkflow } from '../addons/batches/workflow.ts'
 import { encoded } from '../addons/codecs/encoded.ts'
-import { schedule } from '../addons/schedules/workflow.ts'
 import { assert } from '../core/base/assert.ts'
 import { checkOptions, type Described, duration, flag, given, named, strings, whole } from '../core/base/described.ts'
 import { PawlError } from '../core/base/errors.ts'
@@ -18,7 +16,7 @@ import { consoleLogger } from '../core/runtime/logger.ts'
 import type { Store } from '../core/stores/store.ts'
 import type { WorkerOptions } from '../core/worker/options.ts'
 import type { Worker } from '../core/worker/worker.ts'
-import { Engine, type EngineWorld, openOptions, type StoreUrl } from '../engine.ts'
+import { Engine, type EngineWorld, openOptions, ownWorkflows, type StoreUrl } from '../engine.ts'
 import { openStore } from '../stores/open.ts'
 import { Bodies } from './bodies.ts'
 import { CallCounter } from './call-counter.ts'
@@ -139,7 +137,7 @@ export class TestEngine extends Engine {
   constructor(raw: Store, time: VirtualClock, options: TestOptions) {
     const calls = new CallCounter(raw)
     const { seed = 1, patience = PATIENCE_MS, alwaysReplay = true, strict = true } = options
-    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], [schedule, batchWorkflow])
+    const registry = new StubbedRegistry(options.workflows ?? [], options.activities ?? [], ownWorkflows)
     // The client waits in real time, because its waiting is what makes virtual time move.
     const world: EngineWorld = {
       clock: clientClock(time),

@@ -1,7 +1,5 @@
 // Every operation over HTTP, on a server that listens; and what HTTP asks of a server besides.
-
 import { mkdtemp, rm } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -11,8 +9,8 @@ import { server } from 'pawl/server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '../../src/core/base/limits.ts'
 import { type OperationName, type Route, routes } from '../../src/operations/routes.ts'
-import { API } from '../../src/server/router.ts'
 import { document, validator } from './answers.ts'
+import { json, type Raw, sendRaw } from './raw-requests.ts'
 import {
   type Answer,
   answerOf,
@@ -44,40 +42,9 @@ beforeAll(async () => {
 
 afterAll(() => world[Symbol.asyncDispose]())
 
-interface Raw {
-  readonly method?: string
-  readonly path: string
-  readonly headers?: Readonly<Record<string, string | undefined>>
-  readonly body?: string | Uint8Array
+function raw(request: Raw): Promise<Answer> {
+  return sendRaw(port, token, request)
 }
-
-/** With any header, as no `fetch` lets a caller send it. */
-function raw({ method = 'GET', path, headers = {}, body }: Raw): Promise<Answer> {
-  const all = { authorization: `Bearer ${token}`, ...headers }
-  const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, method, path: `${API}${path}`, headers: sent as never })
-    request.on('error', reject).on('response', (response) => {
-      const chunks: Buffer[] = []
-      response
-        .on('data', (chunk: Buffer) => chunks.push(chunk))
-        .on('end', () => {
-          const named = Object.entries(response.headers).map(
-            ([name, value]) => [name, String(value)] as [string, string],
-          )
-          const text = Buffer.concat(chunks).toString()
-          const fits = new Response(text === '' ? null : text, { headers: named })
-          void answerOf(fits).then((answer) => resolve({ ...answer, status: response.statusCode ?? 0 }))
-        })
-    })
-    request.end(body)
-  })
-}
-
-const json = (value: unknown): Pick<Raw, 'method' | 'headers' | 'body'> => ({
-  ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
-  body: typeof value === 'string' ? value : JSON.stringify(value),
-})
 
 async function call(
   name: OperationName,
@@ -278,8 +245,14 @@ describe('I3 I7: every operation, called successfully', () => {
     expect(await ok('me.get')).toEqual({ name: 'tests', scope: 'admin' })
     await ok('builds.rollOut', { build: 'b1', percent: 5 })
     expect(JSON.stringify(await ok('builds.list'))).toContain('b1')
-    expect(await ok('builds.get', { build: 'b1' })).toEqual({ known: true })
-    expect(await ok('builds.checks')).toEqual({ items: [] })
+    expect([await ok('builds.get', { build: 'b1' }), await ok('builds.checks')]).toEqual([
+      { known: true },
+      { items: [] },
+    ])
+    await ok('retention.set', { keep: '100d' })
+    expect(await ok('retention.get')).toMatchObject({ retention: { policy: { keep: '100d' } } })
+    expect(await ok('retention.purge', { policy: { keep: '100d' } })).toMatchObject({ purged: 0 })
+    await ok('retention.remove')
     await ok('builds.retire', { build: 'b1' })
     const made = await ok('tokens.create', { name: 'ada', scope: 'read', expiresAt: '2099-01-01T00:00:00Z' })
     expect(made['token']).toMatch(/^pawl_/)

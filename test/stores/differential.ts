@@ -63,7 +63,7 @@ function send(store: Store, { method, given }: StoreCall): Promise<unknown> {
 /** An answer without what the seam leaves open: the order of what a claim grants, and a cursor's text. */
 function comparable(call: StoreCall, answer: unknown): unknown {
   if (call.method === 'list' || call.method === 'ended') {
-    const { cursor: _, ...listed } = answer as { cursor?: string }
+    const { cursor: _, next: __, ...listed } = answer as { cursor?: string; next?: unknown }
     if (call.method === 'ended') return listed
     return { ...listed, hasMore: (answer as { cursor?: string }).cursor !== undefined }
   }

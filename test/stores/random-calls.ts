@@ -94,7 +94,7 @@ export class RandomCalls {
   }
 
   #endedQuery(): EndedQuery {
-    return { createdBefore: this.#now() - this.#draws.below(2_000), limit: 1 + this.#draws.below(20) }
+    return { minAgeMs: this.#draws.below(2_000), limit: 1 + this.#draws.below(20) }
   }
 
   /** How far the clock goes before a call. Some jumps outlast a session. */

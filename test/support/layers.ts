@@ -53,13 +53,17 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/handlers': [...common, entry],
   'addons/documents': ['core/base', entry],
   'addons/schedules': [...common, entry],
-  'activity-client.ts': ['core/base', entry],
+  'activity-client.ts': ['core/base', entry, 'addons/retention/sweep.ts'],
   'local-workers.ts': [entry, storeEntry],
   'addons/batches': [...common, entry, browserEntry, 'activity-client.ts'],
+  'addons/retention': [...common, entry, storeEntry, 'activity-client.ts'],
   'addons/builds': [...common, entry],
   'addons/diagrams': ['core/base', entry],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
+
+/** Add-ons that operations of the API are about. */
+const operable = ['addons/batches', 'addons/builds', 'addons/retention', 'addons/schedules'] as const
 
 /** The files that users import, which put the parts together. */
 const root = ['engine.ts', 'index.ts'] as const
@@ -77,9 +81,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts', 'metrics'],
   metrics: [...common, entry, 'operations/version.ts', 'engine.ts'],
   otel: [...common, entry, 'operations/version.ts'],
-  operations: [...common, entry, 'addons/batches', 'addons/builds', 'addons/schedules', 'engine.ts'],
+  operations: [...common, entry, ...operable, 'engine.ts'],
   server: [...common, entry, 'operations', 'metrics', 'engine.ts'],
-  remote: [...common, entry, browserEntry, 'addons/batches', 'addons/builds', 'addons/schedules', 'operations'],
+  remote: [...common, entry, browserEntry, ...operable, 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],
   cli: [
     ...common,
@@ -91,9 +95,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     'metrics',
     'addons/handlers',
     'addons/documents',
-    'addons/batches',
-    'addons/builds',
-    'addons/schedules',
+    ...operable,
     'stores/objects',
     ...root,
   ],

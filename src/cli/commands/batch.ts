@@ -1,14 +1,13 @@
 // Operations on many runs: what would be hit is shown first, and exactly that is done.
-import { createInterface } from 'node:readline/promises'
 import { Command } from 'commander'
 import type { BatchPreview, BatchRecord, PreviewOptions } from '../../addons/batches/batches.ts'
 import { BATCH_OPERATIONS } from '../../addons/batches/batches.ts'
 import { defined } from '../../core/base/defined.ts'
-import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import type { RemoteClient } from '../../remote/index.ts'
 import { withApi } from '../api.ts'
+import { cannotAsk, isConfirmed } from '../confirm.ts'
 import { type FilterOptions, filterOf, withFilterOptions } from '../filter-options.ts'
 import { type CommonOptions, parseCount, parseJson, suggestedCommand, withCommonOptions } from '../options.ts'
 import { counted, formatAge, paint, plain, print, printJson, printTable, type Style } from '../output.ts'
@@ -70,7 +69,8 @@ function onBatch(verb: string, about: string, act: (id: string, options: CommonO
 
 async function operate(operation: Operation, options: Options): Promise<void> {
   const { limit, reason, step, name, payload, to: definitionHash } = options
-  if (!options.yes && !options.dryRun && (options.json || !process.stdin.isTTY)) throw cannotAsk(operation)
+  if (!options.yes && !options.dryRun && (options.json || !process.stdin.isTTY))
+    throw cannotAsk(`batch ${operation} asks before it changes runs`)
   await withApi(options, async (api) => {
     const client = api(reason)
     const given = defined({ operation, limit, reason, step, name, payload, definitionHash })
@@ -104,23 +104,10 @@ function showPreview(operation: Operation, { matched, byStatus, byWorkflow, samp
 
 const SAMPLE_SHOWN = 5
 /** Batches of more runs ask for their number. */
-const TYPED_FROM = 100
 
 function countsOf(counts: Readonly<Record<string, number>>): string {
   const largest = Object.entries(counts).toSorted(([, a], [, b]) => b - a)
   return largest.map(([name, count]) => `${plain(name)} ${count}`).join(', ')
-}
-
-function cannotAsk(operation: Operation): PawlError {
-  const problem = `batch ${operation} asks before it changes runs, and there is no terminal to ask on`
-  return new PawlError('INPUT_INVALID', `${problem}. Add --yes to do it, or --dry-run to only look.`)
-}
-
-async function isConfirmed(matched: number): Promise<boolean> {
-  const expected = matched > TYPED_FROM ? String(matched) : 'yes'
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`Type ${expected} to go on: `).finally(() => terminal.close())
-  return answer.trim() === expected
 }
 
 /** Shows the progress until the batch has ended. Leaving does not stop it. */

@@ -33,6 +33,24 @@ export const limits = {
   requestBytesMax: 2 * 1_048_576,
   /** Time after which a client gives up on an unavailable store. */
   storePatienceMs: 30_000,
+  /** Runs in one page of those that a retention looks at. */
+  purgePage: 500,
+  /** Ended runs that one call deletes: at first, and at most. */
+  purgeChunk: 64,
+  purgeChunkMax: 512,
+  /** Duration of such a call below which the next one takes more runs, and above which it takes fewer. */
+  purgeMsMin: 25,
+  purgeMsMax: 100,
+  /** A purge rests so many times as long as it worked, and at most so long, so that others hardly notice it. */
+  purgeRest: 4,
+  purgeRestMsMax: 2_000,
+  /** Time that one step of the retention, or one call of a client, goes on deleting. */
+  purgeStepMs: 15_000,
+  /** The shortest and the longest time between two passes of the retention. */
+  retentionMsMin: 60_000,
+  retentionMsMax: 3_600_000,
+  /** Workflows that a retention counts the runs of. */
+  retentionNamesMax: 10_000,
   /** Ended runs that SQLite deletes in one transaction. */
   purgeAtOnce: 16,
   /** Free pages that a SQLite file keeps beside a share of its size, and pages it returns to the disk at once. */

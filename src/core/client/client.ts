@@ -358,6 +358,8 @@ export class Client {
     switch (created?.outcome) {
       case 'created':
       case 'existing': {
+        // Another run may have had this id, and been deleted since.
+        if (created.outcome === 'created') this.results.forget(runId)
         if (created.run) {
           this.results.expect(runId)
           this.#ports.workers.accept(created.run, created.outcome === 'existing')

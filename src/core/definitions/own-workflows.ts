@@ -4,13 +4,15 @@ import { defined } from '../base/defined.ts'
 import type { Startable, WorkflowContract } from './contract.ts'
 import type { ActivityOptions, WorkflowOptions } from './options.ts'
 
-// Schedules and batches are pawl's own runs, so operations on all runs leave them out.
+// Schedules, batches and the retention are pawl's own runs, so operations on all runs leave them out.
 
 /** The workflow whose runs are schedules. */
 export const SCHEDULE = 'pawl.schedule'
 /** The workflow whose runs are batches with a kept preview. */
 export const BATCH = 'pawl.batch'
-export const OWN_WORKFLOWS = [SCHEDULE, BATCH] as const
+/** The workflow whose run deletes runs that ended long ago. */
+export const RETENTION = 'pawl.retention'
+export const OWN_WORKFLOWS = [SCHEDULE, BATCH, RETENTION] as const
 
 // Standalone activities: an activity that is started on its own is a run of one step, which any worker with the code of
 // the activity can claim.

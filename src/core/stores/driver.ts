@@ -1,6 +1,6 @@
 // What the stores of this package use of the engine: the seam, the rules, and what stores have in common.
 export { isList } from '../kernel/attributes.ts'
-export { ENDED, type EndedStatus, RELEASED, type Status } from '../kernel/run.ts'
+export { ENDED, RELEASED, type Status } from '../kernel/run.ts'
 export { batchOf, Pump } from '../runtime/pump.ts'
 export { type AttributeKind, comparable } from './attributes.ts'
 export * as bodies from './bodies.ts'

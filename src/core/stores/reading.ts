@@ -162,8 +162,8 @@ export interface Listed {
 }
 
 export interface EndedQuery {
-  /** Only runs that were created before this instant. */
-  readonly createdBefore: Instant
+  /** Only runs that were created at least so long ago. */
+  readonly minAgeMs: number
   readonly limit: number
   readonly cursor?: string
 }
@@ -175,9 +175,10 @@ export interface EndedRun {
   readonly endedAt: Instant
 }
 export interface EndedPage {
+  readonly now: Instant
   readonly runs: readonly EndedRun[]
-  /** Absent at the end. */
-  readonly cursor?: string
+  /** Where the next page begins: behind a run that was created then. Absent at the end. */
+  readonly next?: { readonly cursor: string; readonly createdAt: Instant }
 }
 
 export type Hint =

@@ -17,6 +17,7 @@ import type { EndedPage, EndedQuery, EndedRun, Hint, Listed, ListQuery, LoadAsk,
 import type { RecordOperation, RecordOutcome } from './record.ts'
 import type { AttributeChanges, StoredMessage } from './values.ts'
 
+export type { EndedStatus } from '../kernel/run.ts'
 export type * from './claiming.ts'
 export type * from './reading.ts'
 export type { RecordOperation, RecordOutcome, StoredRecord } from './record.ts'

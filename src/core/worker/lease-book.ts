@@ -1,6 +1,7 @@
 // What a worker remembers about leases beside the runs it holds: offers to new runs, and runs it released. An answer of
 // the store may come late: the lease it grants may have been taken, used and released in the meantime.
 import { limits } from '../base/limits.ts'
+import type { Lease } from '../stores/store.ts'
 
 /** What this worker did under a lease before the same lease was granted to it again. */
 export interface EarlierWork {
@@ -12,7 +13,7 @@ export interface EarlierWork {
 
 interface Leased {
   readonly runId: string
-  readonly epoch: number
+  readonly lease: Lease
 }
 
 export class LeaseBook {
@@ -37,9 +38,10 @@ export class LeaseBook {
   }
 
   /** A run is held under this lease now. Returns what was done under it before. */
-  take({ runId, epoch }: Leased, nonce: number, wasGranted: boolean): EarlierWork {
+  take(leased: Leased, wasGranted: boolean): EarlierWork {
+    const { nonce } = leased.lease
     if (this.#offers.has(nonce)) this.#offers.set(nonce, 'taken')
-    return { wasGranted, cutOff: this.#cutOff.get(keyOf({ runId, epoch })) ?? 0 }
+    return { wasGranted, cutOff: this.#cutOff.get(keyOf(leased)) ?? 0 }
   }
 
   /** A claim is about to be sent. Only runs released from now on can overtake its answer. */
@@ -47,8 +49,8 @@ export class LeaseBook {
     this.#released.clear()
   }
 
-  release({ runId, epoch }: Leased): void {
-    this.#released.add(keyOf({ runId, epoch }))
+  release(leased: Leased): void {
+    this.#released.add(keyOf(leased))
   }
 
   wasReleased(leased: Leased): boolean {
@@ -68,6 +70,7 @@ export class LeaseBook {
   }
 }
 
-function keyOf({ runId, epoch }: Leased): string {
-  return `${runId} ${epoch}`
+// By its nonce: epochs begin anew when a run was deleted and another one has its id.
+function keyOf({ runId, lease: { epoch, nonce } }: Leased): string {
+  return `${runId} ${epoch} ${nonce}`
 }

@@ -263,15 +263,14 @@ export class Worker {
   // A reconciling claim may return a run that was taken, or even released, while its answer was on the way.
   #isKnown({ head, lease }: ClaimedRun): boolean {
     const { runId } = head
-    if (this.#leases.wasReleased({ runId, epoch: lease.epoch })) return true
-    return this.#runs.get(runId)?.epoch === lease.epoch
+    if (this.#leases.wasReleased({ runId, lease })) return true
+    return this.#runs.get(runId)?.lease.nonce === lease.nonce
   }
 
   // A lease that was granted before may have been used since.
   #hold(claimed: ClaimedRun, wasGranted: boolean): void {
     const { runId } = claimed.head
-    const { epoch, nonce } = claimed.lease
-    const earlier = this.#leases.take({ runId, epoch }, nonce, wasGranted)
+    const earlier = this.#leases.take({ runId, lease: claimed.lease }, wasGranted)
     const held = new HeldRun(this.#context, claimed, this.#warm.take(claimed), earlier)
     this.#runs.set(runId, held)
     announceHeld(this.#context, held.head, 'run.claimed')

@@ -1,4 +1,5 @@
 // Operations on everything but runs: completions, schedules, definitions, builds, workers and the server itself.
+import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
 import { LIVE, workflow } from '../../core/index.ts'
@@ -81,6 +82,16 @@ export const others: Handlers<OtherOperation> = {
     await engine.builds.retire(build)
     return undefined
   },
+  'retention.get': async (_, { engine }) => defined({ retention: await engine.retention.get() }),
+  'retention.set': async (policy, { engine }) => {
+    await engine.retention.set(policy)
+    return undefined
+  },
+  'retention.remove': async (_, { engine }) => {
+    await engine.retention.remove()
+    return undefined
+  },
+  'retention.purge': ({ policy, ...options }, { engine }) => engine.retention.purgeSome(policy, options),
   'workers.list': async (_, { engine }) => ({ items: await engine.workers() }),
   'health.get': (_, caller) => health(caller),
   'audit.list': (page, { books }) => books.audit.list(page),

@@ -188,8 +188,10 @@ export class PostgresReader {
     }
   }
 
-  async ended(query: EndedQuery): Promise<EndedPage> {
-    return endedPage(await this.#query(numbered(this.#texts.ended), endedValues(query), 'ended'), query)
+  async ended(query: EndedQuery, now: number | null): Promise<EndedPage> {
+    const time = await this.#clock(now)
+    const rows = await this.#query(numbered(this.#texts.ended), endedValues(query, time), 'ended')
+    return endedPage(rows, query, time)
   }
 
   #read(text: string, ask: PlainAsk): Promise<unknown[]> {

@@ -240,7 +240,7 @@ export class PostgresStore implements seam.Store {
   }
 
   ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
-    return this.#reader.ended(query)
+    return this.#reader.ended(query, this.#now())
   }
 
   async purge(runs: readonly seam.EndedRun[]): Promise<readonly seam.Purged[]> {

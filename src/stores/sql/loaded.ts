@@ -77,17 +77,18 @@ interface EndedColumns {
 
 const FIRST = '0:00000000-0000-0000-0000-000000000000'
 
-export function endedValues({ createdBefore, limit, cursor = FIRST }: EndedQuery): (string | number)[] {
-  return [...placeOf(cursor), createdBefore, limit]
+export function endedValues({ minAgeMs, limit, cursor = FIRST }: EndedQuery, now: number): (string | number)[] {
+  return [...placeOf(cursor), now - minAgeMs, limit]
 }
 
-export function endedPage(rows: readonly unknown[], { limit }: EndedQuery): EndedPage {
+export function endedPage(rows: readonly unknown[], { limit }: EndedQuery, now: number): EndedPage {
   const seen = rows as EndedColumns[]
   const runs = seen.flatMap(({ run_id: runId, name, status, closed_at: endedAt }) => {
     return status === null || endedAt === null ? [] : [{ runId, name, status, endedAt: Number(endedAt) }]
   })
   const last = seen.at(-1)
-  return { runs, ...(seen.length === limit && last && { cursor: cursorOf(last) }) }
+  const next = last && { cursor: cursorOf(last), createdAt: Number(last.created_at) }
+  return { now, runs, ...(seen.length === limit && next && { next }) }
 }
 
 function queueOf({ kind, queue, due, oldest }: QueueSnapshot): QueueSnapshot {

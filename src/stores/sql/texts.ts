@@ -68,7 +68,7 @@ export function loadTexts({ table }: Dialect) {
     /** The runs that are looked at are bounded, and not those that have ended: there may be few of those. */
     ended: `select run.run_id, run.created_at, l.name, closed.status, closed.closed_at
       from (select run_id, lane, created_at from ${table('run')}
-        where (created_at, run_id) > (?, ?) and created_at < ? order by created_at, run_id limit ? + 0) run
+        where (created_at, run_id) > (?, ?) and created_at <= ? order by created_at, run_id limit ? + 0) run
       join ${table('lane')} l on l.lane = run.lane left join ${table('closed')} closed on closed.run_id = run.run_id
       order by run.created_at, run.run_id`,
     generation: `select generation from ${table('live')} where run_id = ?

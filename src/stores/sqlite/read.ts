@@ -44,8 +44,8 @@ export class SqliteReader {
     return { type: 'history', ...page, turns: page.turns.toReversed() }
   }
 
-  ended(query: EndedQuery): EndedPage {
-    return endedPage(this.#sql.endedRuns.all(...endedValues(query)), query)
+  ended(query: EndedQuery, now: number): EndedPage {
+    return endedPage(this.#sql.endedRuns.all(...endedValues(query, now)), query, now)
   }
 
   #statementOf({ type }: PlainAsk): StatementSync {

@@ -98,7 +98,7 @@ export const texts = {
     where run.run_id = ?`,
   deleteName: `delete from pawl_name where run_id = ?1
     and workflow_id = (select workflow_id from pawl_run where run_id = ?1) returning workflow_id`,
-  nameNewest: `insert into pawl_name select workflow_id, run_id from pawl_run where workflow_id = ?
+  nameNewest: `insert into pawl_name (workflow_id, run_id) select workflow_id, run_id from pawl_run where workflow_id = ?
     order by created_at desc, run_id desc limit 1`,
   deleteRun: 'delete from pawl_run where run_id = ?',
   deleteTurns: 'delete from pawl_turn where run_id = ?',

@@ -119,7 +119,7 @@ export class SqliteStore implements seam.Store {
   }
 
   async ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
-    return this.#read(() => this.#reader.ended(query))
+    return this.#read(({ now }) => this.#reader.ended(query, now))
   }
 
   // In small transactions, because each blocks the process, and other writes wait for it.

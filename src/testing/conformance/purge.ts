@@ -29,7 +29,7 @@ function purge(store: Store, runs: readonly EndedRun[]): Promise<readonly Purged
 }
 
 function endedPage(store: Store, limit = 100, cursor?: string): Promise<EndedPage> {
-  const query = { createdBefore: Number.MAX_SAFE_INTEGER, limit, ...(cursor !== undefined && { cursor }) }
+  const query = { minAgeMs: 0, limit, ...(cursor !== undefined && { cursor }) }
   return present(store.ended, 'the method').call(store, query)
 }
 
@@ -102,7 +102,7 @@ export const purgeCases: readonly Case[] = [
         const page = await endedPage(store, 2, cursor)
         found.push(...page.runs)
         sizes.push(page.runs.length)
-        cursor = page.cursor
+        cursor = page.next?.cursor
         if (cursor === undefined) break
       }
       const finished = [0, 2, 3, 5, 6]
@@ -113,10 +113,10 @@ export const purgeCases: readonly Case[] = [
       )
       same(sizes.slice(0, 4), [1, 2, 1, 1], 'the sizes of the pages')
       same(new Set(found.map(({ status }) => status)), new Set(['completed'] as const), 'their status')
-      const [, second] = found
-      const before = present(second, 'the second').endedAt
-      const older = await present(store.ended, 'the method').call(store, { createdBefore: before, limit: 10 })
-      same(older.runs.length, 1, 'those that were created before the second')
+      const age = clock.now() - present(found[1], 'the second').endedAt
+      const older = await present(store.ended, 'the method').call(store, { minAgeMs: age + 1, limit: 10 })
+      same(older.runs.length, 1, 'those that are older than the second')
+      same(older.now, clock.now(), 'the time')
     },
   },
   {

@@ -63,7 +63,7 @@ export class MemoryStore implements seam.Store {
   }
 
   async ended(query: seam.EndedQuery): Promise<seam.EndedPage> {
-    return endedRuns(this.#database.tables, query)
+    return endedRuns(this.#database.tables, query, this.#clock.now())
   }
 
   async purge(runs: readonly seam.EndedRun[]): Promise<readonly seam.Purged[]> {

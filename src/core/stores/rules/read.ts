@@ -119,16 +119,18 @@ export function listRuns(tables: Tables, query: seam.ListQuery, now: Instant): s
 }
 
 /** Runs that have ended, oldest first. */
-export function endedRuns(tables: Tables, { createdBefore, limit, cursor = '' }: seam.EndedQuery): seam.EndedPage {
+export function endedRuns(tables: Tables, query: seam.EndedQuery, now: Instant): seam.EndedPage {
+  const { minAgeMs, limit, cursor = '' } = query
   const behind = [...tables.live.values(), ...tables.ended.values()]
-    .filter((row) => row.head.createdAt < createdBefore && position(row) > cursor)
+    .filter((row) => row.head.createdAt <= now - minAgeMs && position(row) > cursor)
     .sort((a, b) => (position(a) < position(b) ? -1 : 1))
   const seen = behind.slice(0, limit)
   const runs = seen.flatMap(({ head: { runId, name }, status, endedAt }) => {
     return endedAt === undefined ? [] : [{ runId, name, status: status as EndedStatus, endedAt }]
   })
   const last = seen.at(-1)
-  return { runs, ...(behind.length > seen.length && last && { cursor: position(last) }) }
+  const hasMore = behind.length > seen.length && last
+  return { now, runs, ...(hasMore && { next: { cursor: position(last), createdAt: last.head.createdAt } }) }
 }
 
 export function matches(row: RunRow, query: seam.ListQuery): boolean {

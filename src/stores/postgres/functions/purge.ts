@@ -25,7 +25,7 @@ begin
   ${TABLES.map((table) => `delete from {schema}.${table} where run_id = any(v_gone);`).join('\n  ')}
   -- Runs of the same workflow id may be left.
   if v_names is not null then
-    insert into {schema}.name select distinct on (workflow_id) workflow_id, run_id from {schema}.run
+    insert into {schema}.name (workflow_id, run_id) select distinct on (workflow_id) workflow_id, run_id from {schema}.run
       where workflow_id = any(v_names) order by workflow_id, created_at desc, run_id desc on conflict do nothing;
   end if;
   return (select coalesce(json_agg(case when r = any(v_gone) then 'purged' when r = any(v_there) then 'kept' else 'missing' end

@@ -1,0 +1,171 @@
+// Walks through the runs of a store, oldest first, and deletes those that a policy does not keep any more. It works in
+// small calls and rests after each, so that the workers of the store hardly notice it.
+import { PawlError } from '../../core/base/errors.ts'
+import { limits } from '../../core/base/limits.ts'
+import type { Instant } from '../../core/base/time.ts'
+import { ENDED } from '../../core/index.ts'
+import type { EndedPage, EndedRun, Store } from '../../core/stores/driver.ts'
+import { Expiry, type RetentionPolicy } from './options.ts'
+
+/** Calls the store until it answers. */
+export type Send = <T>(call: (store: Store) => Promise<T>) => Promise<T>
+
+export interface SweepPorts {
+  readonly send: Send
+  readonly monotonic: () => number
+  readonly rest: (ms: number) => Promise<void>
+}
+
+export interface SweepOptions {
+  readonly dryRun?: boolean | undefined
+  readonly limit?: number | undefined
+  /** Where to go on: `next` of an earlier sweep. */
+  readonly from?: string | undefined
+  /** Ends early, with `next`, when this has aborted or the time is over. */
+  readonly signal?: AbortSignal | undefined
+  readonly forMs: number
+}
+
+/** What a purge has done, or would do. */
+export interface PurgeReport {
+  /** How many runs were deleted; of a dry run, how many would be. */
+  readonly purged: number
+  /** The same by workflow. */
+  readonly byWorkflow: Readonly<Record<string, number>>
+  /** Runs whose time is over and that were left, because the run that started them is in progress. */
+  readonly needed: number
+}
+
+export interface SweepReport extends PurgeReport {
+  /** Absent at the end. */
+  readonly next?: string
+}
+
+/** A part of a pass, as its run records it. */
+export interface PassPart extends Pick<SweepReport, 'purged' | 'needed' | 'next'> {
+  /** When the next pass begins; absent if there is no policy any more. */
+  readonly everyMs?: number
+}
+
+/** What the run of a retention can do. */
+export interface Passes {
+  sweep(from: string | undefined, signal: AbortSignal): Promise<PassPart>
+}
+
+interface Place {
+  readonly cursor: string
+  readonly createdAt: Instant
+}
+
+export class Sweep {
+  readonly #expiry: Expiry
+  readonly #ports: SweepPorts
+  readonly #options: SweepOptions
+  /** Ended runs of each counted workflow that were not looked at yet. */
+  #left: ReadonlyMap<string, number> = new Map()
+  readonly #passed = new Map<string, number>()
+  readonly #byWorkflow = new Map<string, number>()
+  #purged = 0
+  #needed = 0
+  #chunk: number = limits.purgeChunk
+
+  constructor(policy: RetentionPolicy, ports: SweepPorts, options: SweepOptions) {
+    this.#expiry = new Expiry(policy)
+    this.#ports = ports
+    this.#options = options
+  }
+
+  async run(): Promise<SweepReport> {
+    const { forMs, signal, limit = Number.POSITIVE_INFINITY } = this.#options
+    const begun = this.#ports.monotonic()
+    const isOver = (): boolean => signal?.aborted === true || this.#ports.monotonic() - begun >= forMs
+    let place = placeOf(this.#options.from)
+    if (this.#expiry.minAgeMs === Number.POSITIVE_INFINITY) return this.#report(undefined)
+    this.#left = await this.#count(place)
+    do {
+      const page = await this.#page(place?.cursor)
+      const expired = page.runs.filter((run) => this.#isExpired(run, page.now))
+      const some = expired.slice(0, limit - this.#purged)
+      await this.#purge(some)
+      place = page.next
+      if (some.length < expired.length) return this.#report(undefined)
+    } while (place && !isOver())
+    return this.#report(place)
+  }
+
+  #page(cursor: string | undefined): Promise<EndedPage> {
+    const { minAgeMs } = this.#expiry
+    const query = { minAgeMs, limit: limits.purgePage, ...(cursor !== undefined && { cursor }) }
+    return this.#ports.send((store) => capable(store).ended(query))
+  }
+
+  // Runs that end meanwhile are not in the count, so too few are deleted rather than too many.
+  async #count(place: Place | undefined): Promise<ReadonlyMap<string, number>> {
+    const { counted } = this.#expiry
+    if (counted === 'none') return new Map()
+    const { groups = [] } = await this.#ports.send((store) =>
+      store.list({
+        statuses: ENDED,
+        groupBy: 'name',
+        limit: limits.retentionNamesMax,
+        ...(counted !== 'all' && { names: counted }),
+        ...(place && { createdAfter: place.createdAt + 1 }),
+      }),
+    )
+    return new Map(groups.map(({ key, count }) => [key, count]))
+  }
+
+  #isExpired({ name, status, endedAt }: EndedRun, now: Instant): boolean {
+    const passed = (this.#passed.get(name) ?? 0) + 1
+    this.#passed.set(name, passed)
+    if (now - endedAt >= this.#expiry.afterMs(name, status)) return true
+    const newest = this.#expiry.newest(name)
+    return newest !== undefined && (this.#left.get(name) ?? 0) - passed >= newest
+  }
+
+  async #purge(runs: readonly EndedRun[]): Promise<void> {
+    if (this.#options.dryRun) return runs.forEach(({ name }) => this.#note(name, 'purged'))
+    for (let at = 0; at < runs.length; ) {
+      const chunk = runs.slice(at, at + this.#chunk)
+      const begun = this.#ports.monotonic()
+      const outcomes = await this.#ports.send((store) => capable(store).purge(chunk))
+      const tookMs = this.#ports.monotonic() - begun
+      for (const [index, { name }] of chunk.entries()) this.#note(name, outcomes[index]?.outcome)
+      at += chunk.length
+      if (tookMs > limits.purgeMsMax) this.#chunk = Math.max(1, this.#chunk >> 1)
+      else if (tookMs < limits.purgeMsMin) this.#chunk = Math.min(limits.purgeChunkMax, this.#chunk * 2)
+      await this.#ports.rest(Math.min(limits.purgeRestMsMax, tookMs * limits.purgeRest))
+    }
+  }
+
+  #note(name: string, outcome: 'purged' | 'kept' | 'missing' | undefined): void {
+    if (outcome === 'kept') this.#needed++
+    if (outcome !== 'purged') return
+    this.#purged++
+    this.#byWorkflow.set(name, (this.#byWorkflow.get(name) ?? 0) + 1)
+  }
+
+  #report(place: Place | undefined): SweepReport {
+    const byWorkflow = Object.fromEntries(this.#byWorkflow)
+    const next = place && `${place.createdAt} ${place.cursor}`
+    return { purged: this.#purged, byWorkflow, needed: this.#needed, ...(next !== undefined && { next }) }
+  }
+}
+
+function placeOf(next: string | undefined): Place | undefined {
+  if (next === undefined) return undefined
+  const [, createdAt, cursor] = /^(\d{1,16}) (\S+)$/.exec(next) ?? []
+  if (cursor !== undefined) return { createdAt: Number(createdAt), cursor }
+  throw new PawlError('INPUT_INVALID', '`from` is not what an earlier purge returned. Leave it out to begin anew.')
+}
+
+/** Throws if the store cannot delete single runs. */
+export function capable(store: Store): Required<Pick<Store, 'ended' | 'purge'>> {
+  const { ended, purge } = store
+  if (ended && purge) return { ended: (query) => ended.call(store, query), purge: (runs) => purge.call(store, runs) }
+  throw new PawlError(
+    'NOT_SUPPORTED',
+    `a store on object storage ('${store.traits.name}') cannot delete single runs. It deletes all that ended before ` +
+      'some time: add `retention`, such as `?retention=30d`, to its URL.',
+  )
+}
