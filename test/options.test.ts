@@ -20,6 +20,7 @@ import { webhookInput, webhookOptions } from '../src/addons/handlers/notify-webh
 import { commonOptions } from '../src/addons/handlers/options.ts'
 import { smtpServer } from '../src/addons/handlers/smtp.ts'
 import { verifyOptions } from '../src/addons/handlers/webhook-signature.ts'
+import { purgeOptions, retentionPolicy } from '../src/addons/retention/options.ts'
 import { scheduleOptions } from '../src/addons/schedules/options.ts'
 import type { Description } from '../src/core/base/described.ts'
 import { pageOptions, runFilter } from '../src/core/client/filter.ts'
@@ -173,6 +174,12 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['simulate', 'Besides those of `testEngine`. See [Testing](../guides/testing.md).', simulateOptions],
   ['Pages', 'The second argument of `list`.', pageOptions],
   ['Batches', 'The second argument of `batch`.', batchOptions],
+  [
+    'Retention',
+    'The policy of `engine.retention.set` and `purge`. See [Retention](../operations/retention.md).',
+    retentionPolicy,
+  ],
+  ['A purge', 'The second argument of `engine.retention.purge`.', purgeOptions],
   ['compress', 'See [Payloads](../guides/payloads.md).', compressOptions],
   ['encrypt', 'See [Payloads](../guides/payloads.md).', encryptOptions],
   ['offload', 'See [Payloads](../guides/payloads.md).', offloadOptions],

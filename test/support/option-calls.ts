@@ -32,6 +32,7 @@ import { emailInput, emailOptions } from '../../src/addons/handlers/notify-email
 import { webhookInput, webhookOptions } from '../../src/addons/handlers/notify-webhook.ts'
 import { smtpServer } from '../../src/addons/handlers/smtp.ts'
 import { verifyOptions } from '../../src/addons/handlers/webhook-signature.ts'
+import { purgeOptions, retentionPolicy } from '../../src/addons/retention/options.ts'
 import { backfillOptions, scheduleChange, wholeSchedule } from '../../src/addons/schedules/options.ts'
 import type { Description } from '../../src/core/base/described.ts'
 import { groupOptions, pageOptions, runFilter } from '../../src/core/client/filter.ts'
@@ -222,6 +223,16 @@ export const calls: readonly Given[] = [
   },
   { title: 'engine.batch', options: batchOptions, give: (o) => onEngine((e) => e.batch({}, o)) },
   { title: 'engine.list', options: pageOptions, give: (o) => onEngine((e) => e.list({}, o)) },
+  {
+    title: 'engine.retention.set',
+    options: retentionPolicy,
+    give: (o) => onEngine((e) => e.retention.set(o)),
+  },
+  {
+    title: 'engine.retention.purge',
+    options: purgeOptions,
+    give: (o) => onEngine((e) => e.retention.purge({ keep: '1d' }, o)),
+  },
   {
     title: 'engine.schedules.set',
     options: wholeSchedule,
