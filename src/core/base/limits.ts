@@ -42,7 +42,7 @@ export const limits = {
   purgeMsMin: 25,
   purgeMsMax: 100,
   /** A purge rests so many times as long as it worked, and at most so long, so that others hardly notice it. */
-  purgeRest: 4,
+  purgeRest: 9,
   purgeRestMsMax: 2_000,
   /** Time that one step of the retention, or one call of a client, goes on deleting. */
   purgeStepMs: 15_000,
