@@ -83,7 +83,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   otel: [...common, entry, 'operations/version.ts'],
   operations: [...common, entry, ...operable, 'engine.ts'],
   server: [...common, entry, 'operations', 'metrics', 'engine.ts'],
-  remote: [...common, entry, browserEntry, ...operable, 'operations'],
+  remote: [...common, entry, browserEntry, ...operable, 'addons/diagrams', 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],
   cli: [
     ...common,
