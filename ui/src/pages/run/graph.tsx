@@ -118,13 +118,11 @@ function StepBox({ run, step, now, selected, onSelect, children }: StepBoxProps)
   const more = attempts > 1 ? `${kind}, ${attempts} attempts` : kind
   const isOver = run.endedAt !== undefined && state === 'not started'
   const stateWord = isOver ? runText.graph.neverBegan : runText.graph.states[state]
-  const label = [name, kind, stateWord, after.length > 0 ? runText.graph.after(after.join(', ')) : '']
   return (
     <>
       <button
         type="button"
         className="of-step"
-        aria-label={visible(label.filter((each) => each !== '').join(', '))}
         aria-pressed={key !== undefined && key === selected}
         aria-disabled={key === undefined}
         onClick={() => key !== undefined && onSelect(key)}
@@ -133,6 +131,9 @@ function StepBox({ run, step, now, selected, onSelect, children }: StepBoxProps)
         <span className="n mono cut">{visible(name)}</span>
         <span className="t mono">{took}</span>
         <span className="w cut">{isBegun(step) && state !== 'failed' ? more : `${more}, ${stateWord}`}</span>
+        <span className="sr">
+          {`${stateWord}${after.length > 0 ? `, ${runText.graph.after(visible(after.join(', ')))}` : ''}`}
+        </span>
       </button>
       {children}
     </>
@@ -148,8 +149,9 @@ interface OpenerProps {
 function Opener({ step: { step, items }, isOpen, onToggle }: OpenerProps): ReactNode {
   const label = isOpen ? runText.graph.close(visible(step)) : runText.graph.open(visible(step))
   return (
-    <button type="button" className="opener" aria-expanded={isOpen} aria-label={label} title={label} onClick={onToggle}>
+    <button type="button" className="opener" aria-expanded={isOpen} title={label} onClick={onToggle}>
       {`${items?.ended} of ${items?.all}`}
+      <span className="sr">{label}</span>
       <Icon name={isOpen ? 'minus' : 'plus'} small />
     </button>
   )
