@@ -3,12 +3,13 @@ import { type ReactNode, useRef } from 'react'
 import { Skeleton } from '../../components/states.tsx'
 import { StatusMark } from '../../components/status-mark.tsx'
 import { Ticking, Time } from '../../components/time.tsx'
-import { useWindow } from '../../components/window-rows.ts'
+import { useNarrow, useWindow } from '../../components/window-rows.ts'
 import { visible } from '../../data/format.ts'
 import { text } from '../../text.ts'
 import { statusOfStep } from './step-status.ts'
 
 const ROW = 33
+const ROW_NARROW = 43
 
 interface StepsProps {
   readonly run: RunRecord
@@ -22,7 +23,8 @@ interface StepsProps {
 /** Every step, including graph steps that have not started. Only the rows in sight are in the page. */
 export function Steps({ steps, until, selected, onSelect }: StepsProps): ReactNode {
   const box = useRef<HTMLDivElement>(null)
-  const { first, end } = useWindow(box, steps?.length ?? 0, ROW, steps !== undefined)
+  const row = useNarrow() ? ROW_NARROW : ROW
+  const { first, end } = useWindow(box, steps?.length ?? 0, row, steps !== undefined)
   if (!steps) return <Skeleton rows={6} />
   if (steps.length === 0) return <p className="state muted">{text.run.noSteps}</p>
   return (
@@ -40,7 +42,7 @@ export function Steps({ steps, until, selected, onSelect }: StepsProps): ReactNo
           </tr>
         </thead>
         <tbody>
-          <tr className="gap" aria-hidden="true" style={{ height: first * ROW }} />
+          <tr className="gap" aria-hidden="true" style={{ height: first * row }} />
           {steps.slice(first, end).map((step, index) => (
             <StepRow
               key={`${step.key ?? step.step} ${first + index}`}
@@ -48,7 +50,7 @@ export function Steps({ steps, until, selected, onSelect }: StepsProps): ReactNo
               number={first + index + 2}
             />
           ))}
-          <tr className="gap" aria-hidden="true" style={{ height: (steps.length - end) * ROW }} />
+          <tr className="gap" aria-hidden="true" style={{ height: (steps.length - end) * row }} />
         </tbody>
       </table>
     </div>
