@@ -108,9 +108,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 export const uiMayImport: Readonly<Record<string, readonly string[]>> = {
   'text.ts': [],
+  texts: [],
   data: ['text.ts'],
-  components: ['data', 'text.ts'],
-  pages: ['components', 'data', 'text.ts'],
+  components: ['data', 'text.ts', 'texts'],
+  pages: ['components', 'data', 'text.ts', 'texts'],
   'app.tsx': ['pages', 'components', 'data', 'text.ts'],
   'main.tsx': ['app.tsx', 'data', 'styles'],
 }

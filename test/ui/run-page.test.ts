@@ -1,8 +1,9 @@
 // The page of a run in a real browser: its drawing, its past, comparisons, forks, copies; and texts that want out.
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compileFunction } from 'node:vm'
+import { gzipSync } from 'node:zlib'
 import { activity, type Engine, graph, type HistoryEvent, machine, open, signal, typed, workflow } from 'pawl'
 import { server } from 'pawl/server'
 import { testEngine } from 'pawl/testing'
@@ -49,6 +50,10 @@ const agent = machine('agent', {
   },
   signal: { agreed: (state, _, act) => [state, act.complete('done')] },
 })
+const asks = activity('ask_a_person', (_: string, { signal: stopped }) => {
+  return new Promise<string>((resolve) => stopped.addEventListener('abort', () => resolve('stopped')))
+})
+const stuck = workflow('stuck', async (ctx) => ctx.run(asks, 'how much?'))
 const leaf = workflow('leaf', async (ctx) => ctx.run('grow', () => 1))
 const branch = workflow('branch', async (ctx) => ctx.child(leaf, undefined, { workflowId: 'leaf-1' }))
 const tree = workflow('tree', async (ctx) => ctx.child(branch, undefined, { workflowId: 'branch-1' }))
@@ -66,9 +71,13 @@ let stop: () => Promise<void>
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), 'pawl-ui-'))
-  const workflows = [order, sheet, agent, leaf, branch, tree, hostiles]
+  const workflows = [order, sheet, agent, stuck, leaf, branch, tree, hostiles]
   const quiet = { log: (): void => {} }
-  engine = await open(`sqlite:${join(folder, 'pawl.db')}`, { workflows, activities: [charge, think], logger: quiet })
+  engine = await open(`sqlite:${join(folder, 'pawl.db')}`, {
+    workflows,
+    activities: [charge, think, asks],
+    logger: quiet,
+  })
   engine.work({ signals: false })
   const api = server(engine, { ui: true, logger: quiet })
   url = (await api.listen({ port: 0 })).url
@@ -180,6 +189,24 @@ describe('I13: the page of a run', () => {
     await page.close()
   })
 
+  test('a step is completed by hand, with the same as a command', async () => {
+    const run = await engine.start(stuck, undefined, { workflowId: 'stuck-1' })
+    const { page, complaints } = await openPage(browser)
+    await page.goto(`${url}/w/stuck-1`)
+    await page.getByRole('row', { name: /ask_a_person/ }).click()
+    await page.getByRole('button', { name: 'More operations' }).click()
+    await page.getByRole('menuitem', { name: 'Complete by hand…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Complete by hand stuck-1' })
+    await dialog.getByLabel('Result, as JSON').fill('"a lot"')
+    await dialog.getByLabel('Note, for those who resume it').fill('asked by phone')
+    await dialog.getByText(/^pawl resume .* --step '?activity:ask_a_person#1'? --result/).waitFor()
+    await dialog.getByRole('button', { name: 'Complete by hand' }).click()
+    await page.getByText('It completed').waitFor()
+    expect(await run.result()).toBe('a lot')
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
   test('parents and children are a tree, and a run is copied as what runs it again', async () => {
     await engine.start(tree, undefined, { workflowId: 'tree-1' }).then((run) => run.result())
     const { page, complaints } = await openPage(browser)
@@ -264,14 +291,15 @@ describe('I13: the page of a run', () => {
     await engine.start(agent, 1, { workflowId: `${id}-agent` })
     await engine.start(order, { cents: 1 }, { workflowId: id })
     const { page, complaints } = await openPage(browser, { viewport, colorScheme })
-    for (const [path, what] of [
+    const pages = [
       [`/w/${id}-sheet/graph`, '.opener'],
       [`/w/${id}-agent/graph`, '.state-box'],
-      [`/w/${id}/timeline?at=1`, '.why.past'],
+      [`/w/${id}/history?at=1`, '.events .at'],
       [`/w/${id}/compare`, '.choose li'],
       [`/w/${id}/compare?vs=w%3A${id}-sheet`, '.compare td'],
       ['/w/tree-1/children', 'table.tree td'],
-    ] as const) {
+    ] as const
+    for (const [path, what] of viewport.width > 1_000 ? pages : pages.slice(0, 3)) {
       await page.goto(url + path)
       await page.locator(what).first().waitFor()
       expect(await axe(page), path).toEqual([])
@@ -286,6 +314,16 @@ describe('I13: the page of a run', () => {
     expect(complaints).toEqual([])
     await page.close()
   })
+})
+
+test('I13: what the first page loads is at most 250 kB, and drawing is not part of it', async () => {
+  const folder = join(import.meta.dirname, '..', '..', 'dist', 'ui')
+  const index = await readFile(join(folder, 'index.html'), 'utf8')
+  const loaded = [...index.matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  expect(loaded.join(' ')).toMatch(/\.js.*\.css/)
+  const sizes = await Promise.all(loaded.map(async (path) => gzipSync(await readFile(join(folder, path))).length))
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(250_000)
+  expect(loaded.filter((path) => /drawing|graph|machine/.test(path))).toEqual([])
 })
 
 describe('I13: what the page of a run computes', () => {

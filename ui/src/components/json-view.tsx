@@ -1,8 +1,8 @@
 // A value as a tree: long lists and deep objects are folded, long texts are cut until they are asked for.
 import { type ReactNode, useMemo, useState } from 'react'
 import { count, jsonOf, visible } from '../data/format.ts'
-import { runText } from '../run-text.ts'
 import { text } from '../text.ts'
+import { runText } from '../texts/run.ts'
 import { CopyButton } from './copy-button.tsx'
 import { download } from './download.ts'
 

@@ -10,8 +10,8 @@ import { Ticking, Time } from '../../components/time.tsx'
 import { runPath } from '../../data/address.ts'
 import { client } from '../../data/client.ts'
 import { shortId, visible } from '../../data/format.ts'
-import { runText } from '../../run-text.ts'
 import { failureText, waitingText } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { handleOf } from './use-run.ts'
 
 const words = runText.tree

@@ -8,8 +8,8 @@ import { download } from '../../components/download.ts'
 import { Problem } from '../../components/states.tsx'
 import { client } from '../../data/client.ts'
 import { count, jsonOf, shellWord, visible } from '../../data/format.ts'
-import { runText } from '../../run-text.ts'
 import { text } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { startCommand, startRequest, testOf } from './copies.ts'
 
 const words = runText.copies

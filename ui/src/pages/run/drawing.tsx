@@ -4,7 +4,7 @@ import { Graph, layout } from '@dagrejs/dagre'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Icon } from '../../components/icon.tsx'
 import { visible } from '../../data/format.ts'
-import { runText } from '../../run-text.ts'
+import { runText } from '../../texts/run.ts'
 
 export interface Box {
   readonly id: string
@@ -51,7 +51,16 @@ const LOOP = 30
 const ZOOM_MIN = 0.4
 const ZOOM_MAX = 1.6
 
-function place(boxes: readonly Box[], arrows: readonly Arrow[]): Placed {
+type Size = Pick<Box, 'id' | 'width' | 'height'>
+type Line = Pick<Arrow, 'from' | 'to'> & { readonly label?: string | undefined }
+
+/** What the places follow from. */
+interface Shape {
+  readonly boxes: readonly Size[]
+  readonly arrows: readonly Line[]
+}
+
+function place({ boxes, arrows }: Shape): Placed {
   const graph = new Graph({ multigraph: true })
   graph.setGraph({ rankdir: 'TB', nodesep: 28, ranksep: 34, edgesep: 16, marginx: MARGIN, marginy: MARGIN })
   graph.setDefaultEdgeLabel(() => ({}))
@@ -79,7 +88,7 @@ function place(boxes: readonly Box[], arrows: readonly Arrow[]): Placed {
   }
 }
 
-function sizeOf({ label = '' }: Arrow): { readonly width: number; readonly height: number } {
+function sizeOf({ label = '' }: Line): { readonly width: number; readonly height: number } {
   const lines = label.split('\n')
   return {
     width: Math.max(...lines.map(({ length }) => length)) * LABEL.width + 8,
@@ -87,7 +96,7 @@ function sizeOf({ label = '' }: Arrow): { readonly width: number; readonly heigh
   }
 }
 
-function sizesOf({ width, height }: Box): { readonly width: number; readonly height: number } {
+function sizesOf({ width, height }: Size): { readonly width: number; readonly height: number } {
   return { width, height }
 }
 
@@ -123,13 +132,12 @@ function pathOf(points: readonly Point[]): string {
 export function Drawing({ label, boxes, arrows }: DrawingProps): ReactNode {
   const frame = useRef<HTMLDivElement>(null)
   const [zoom, setZoom] = useState(1)
-  const shape = JSON.stringify([
-    boxes.map(({ id, width, height }) => [id, width, height]),
-    arrows.map(({ from, to, label: name }) => [from, to, name]),
-  ])
   // Only what changes the layout is laid out again: colours change with every event.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` stands for both
-  const placed = useMemo(() => place(boxes, arrows), [shape])
+  const shape = JSON.stringify({
+    boxes: boxes.map(({ id, width, height }) => ({ id, width, height })),
+    arrows: arrows.map(({ from, to, label: name }) => ({ from, to, label: name })),
+  } satisfies Shape)
+  const placed = useMemo(() => place(JSON.parse(shape) as Shape), [shape])
   const fit = (): void => {
     const { clientWidth = 0, clientHeight = 0 } = frame.current ?? {}
     const most = Math.min(clientWidth / placed.width, clientHeight / placed.height, 1)

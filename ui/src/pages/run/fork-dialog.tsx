@@ -10,8 +10,8 @@ import { StatusMark } from '../../components/status-mark.tsx'
 import { toast } from '../../components/toasts.tsx'
 import { runPath } from '../../data/address.ts'
 import { duration, jsonOf, shellWord, visible } from '../../data/format.ts'
-import { runText } from '../../run-text.ts'
 import { text } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { useStepResult } from './step-events.ts'
 import { statusOfStep } from './step-status.ts'
 import { handleOf } from './use-run.ts'
@@ -49,9 +49,7 @@ export function ForkDialog({ run, steps, step: given, onClose }: ForkProps): Rea
   const at = begun.findIndex(({ key }) => key === from)
   const kept = begun.slice(0, Math.max(0, at)).filter(({ state }) => state === 'completed')
   const again = steps.filter((each) => !kept.includes(each as Begun) && each.kind !== 'undo')
-  const results = Object.fromEntries(
-    Object.entries(edits.results).filter(([key]) => kept.some((each) => each.key === key)),
-  )
+  const results = ofSteps(edits.results, kept)
   const isReady = from !== '' && [edits.input, ...Object.values(results)].every(isJson)
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault()
@@ -106,6 +104,11 @@ export function ForkDialog({ run, steps, step: given, onClose }: ForkProps): Rea
       </form>
     </Dialog>
   )
+}
+
+/** The results of these steps. */
+function ofSteps(results: Edits['results'], steps: readonly Begun[]): Edits['results'] {
+  return Object.fromEntries(Object.entries(results).filter(([key]) => steps.some((each) => each.key === key)))
 }
 
 function changed(

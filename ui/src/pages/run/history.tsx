@@ -11,8 +11,8 @@ import { client } from '../../data/client.ts'
 import { duration, exactClock, visible } from '../../data/format.ts'
 import { useKeys } from '../../data/keys.ts'
 import { useSettings } from '../../data/settings.ts'
-import { runText } from '../../run-text.ts'
 import { eventText, text } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { Panel } from './panel.tsx'
 
 const ROW = 28

@@ -7,8 +7,8 @@ import { useField } from '../../data/address.ts'
 import { client } from '../../data/client.ts'
 import { duration, exactClock, visible } from '../../data/format.ts'
 import { useSettings } from '../../data/settings.ts'
-import { runText } from '../../run-text.ts'
 import { eventText } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { useGeneration, useLastEvent } from './history.tsx'
 
 /** How long the slider rests before the page follows it. */
