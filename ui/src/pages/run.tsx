@@ -84,27 +84,30 @@ function OpenedRun({ id, run, open, tab }: OpenedProps): ReactNode {
   const [step, setStep] = useField('step')
   const past = usePast(run)
   const isPast = past.at !== undefined
-  const verbs = verbsOf(run)
-  useRunKeys({ id, run, open, past, step, setStep, onAct: setVerb })
-  const isOver = run.endedAt !== undefined || isPast
+  // Operations are for the newest generation.
+  const isOld = useIsOld(run)
+  const verbs = isOld ? [] : verbsOf(run)
+  const act = (each: Verb): void => (verbs.includes(each) ? setVerb(each) : undefined)
+  useRunKeys({ id, run, open, past, step, setStep, onAct: act })
+  const isOver = run.endedAt !== undefined || isPast || isOld
   const close = (): void => setVerb(undefined)
   return (
     <div className={isPast ? 'run-page is-past' : 'run-page'}>
       <RunHeader
         run={run}
         verbs={verbs}
-        onAct={setVerb}
+        onAct={act}
         onCopy={() => setVerb('copy')}
         then={isPast && open.timeline ? statusThen(open.timeline, run, past) : undefined}
       />
       {isPast && <PastBar run={run} past={past} />}
-      {!isPast && open.why && <WhyBar run={run} why={open.why} onAct={setVerb} />}
+      {!isPast && open.why && <WhyBar run={run} why={open.why} onAct={act} />}
       {open.timeline && <BudgetLine timeline={open.timeline} isOver={isOver} />}
       <div className="tabs-bar">
         <Tabs id={id} tab={tab} />
         <Scrubber past={past} />
       </div>
-      <TabPanel {...{ id, run, open, tab, step, setStep, past }} onAct={setVerb} />
+      <TabPanel {...{ id, run, open, tab, step, setStep, past }} onAct={act} />
       {verb === 'copy' && <CopyDialog run={run} onClose={close} />}
       {verb === 'fork' && open.steps && <ForkDialog run={run} steps={open.steps} step={step} onClose={close} />}
       {verb && verb !== 'copy' && verb !== 'fork' && (
@@ -112,6 +115,11 @@ function OpenedRun({ id, run, open, tab }: OpenedProps): ReactNode {
       )}
     </div>
   )
+}
+
+/** Whether an earlier generation is shown. */
+function useIsOld({ generation }: RunRecord): boolean {
+  return (useView().generation ?? generation) < generation
 }
 
 interface KeysProps extends Omit<OpenedProps, 'tab'> {
@@ -206,7 +214,8 @@ function TabPanel(props: PanelProps): ReactNode {
 function StepsTab({ id, run, open, tab, step, setStep, past }: PanelProps): ReactNode {
   const [, go] = useLocation()
   const { timeline, steps } = open
-  const isOver = run.endedAt !== undefined || past.at !== undefined
+  const isOld = useIsOld(run)
+  const isOver = run.endedAt !== undefined || past.at !== undefined || isOld
   if (tab === 'graph') return <Graph run={run} open={open} step={step} setStep={setStep} />
   if (tab === 'steps') {
     const until = past.at === undefined ? run.endedAt : timeline?.to
