@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { HistoryEvent, RunRecord } from 'pawl/client'
 import type { ReactNode } from 'react'
+import { CommandList } from '../../components/command-list.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { download } from '../../components/download.ts'
@@ -43,19 +44,7 @@ export function CopyDialog({ run, onClose }: { readonly run: RunRecord; readonly
   return (
     <Dialog title={words.title} onClose={onClose} kind="wide">
       <p className="two">{words.about}</p>
-      <dl className="commands">
-        {lines.map(([label, line]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>
-              <code className="cut" title={visible(line)}>
-                {visible(line)}
-              </code>
-              <CopyButton value={line} label={`${text.copy}: ${label}`} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <CommandList lines={lines} />
       {error && <Problem error={error} />}
       {!data && !error && <p className="muted">{words.reading}</p>}
       {data && test !== undefined && (

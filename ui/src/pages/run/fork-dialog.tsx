@@ -2,7 +2,7 @@
 import type { RunRecord, StepRecord } from 'pawl/client'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { CopyButton } from '../../components/copy-button.tsx'
+import { CommandList } from '../../components/command-list.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { DiffView } from '../../components/diff-view.tsx'
 import { Problem } from '../../components/states.tsx'
@@ -317,23 +317,11 @@ function Commands({
   const body = shellWord(JSON.stringify(optionsOf(from, edits)))
   const curl = `curl -X POST ${shellWord(url)} -H ${shellWord('content-type: application/json')} -d ${body}`
   return (
-    <dl className="commands">
-      {(
-        [
-          [text.operate.cli, command],
-          [text.operate.curl, curl],
-        ] as const
-      ).map(([label, line]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>
-            <code className="cut" title={line}>
-              {line}
-            </code>
-            <CopyButton value={line} label={`${text.copy}: ${label}`} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <CommandList
+      lines={[
+        [text.operate.cli, command],
+        [text.operate.curl, curl],
+      ]}
+    />
   )
 }

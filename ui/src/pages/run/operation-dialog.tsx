@@ -2,7 +2,7 @@
 import { type RunRecord, signal } from 'pawl/client'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { CopyButton } from '../../components/copy-button.tsx'
+import { CommandList } from '../../components/command-list.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -224,21 +224,7 @@ function Commands({ verb, run, fields }: Pick<DialogProps, 'verb' | 'run'> & { r
     [text.operate.cli, cliOf(verb, run, fields)],
     [text.operate.curl, curlOf(verb, run, fields)],
   ] as const
-  return (
-    <dl className="commands">
-      {commands.map(([label, command]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>
-            <code className="cut" title={command}>
-              {command}
-            </code>
-            <CopyButton value={command} label={`${text.copy}: ${label}`} />
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <CommandList lines={commands} />
 }
 
 function cliOf(verb: Verb, { runId }: RunRecord, { reason, step, name, json }: Fields): string {
