@@ -5,6 +5,8 @@ import { build } from 'vite'
 import { root } from './project-node.ts'
 
 export async function buildUi(): Promise<void> {
+  // A test runner sets it, and React would be built for development.
+  process.env['NODE_ENV'] = 'production'
   await build({ configFile: join(root, 'ui', 'vite.config.ts') })
 }
 

@@ -31,6 +31,8 @@ export {
   type RunHandle,
   resetOptions,
   type StartedRun,
+  stepsOptions,
+  viewOptions,
 } from './client/run-handle.ts'
 export { type RunRecord, recordOf } from './client/run-record.ts'
 export { type StartOptions, startOptions } from './client/start-options.ts'

@@ -34,6 +34,8 @@ import {
   resetOptions,
   runFilter,
   startOptions,
+  stepsOptions,
+  viewOptions,
 } from '../core/index.ts'
 import { isPosition } from './live/events.ts'
 import type { Credential } from './outputs.ts'
@@ -93,8 +95,8 @@ export const inputs = {
     }),
     payloads: flag('Whether events have their inputs, results and payloads.', { otherwise: 'true' }),
   },
-  'runs.steps': { run },
-  'runs.timeline': { run },
+  'runs.steps': { run, ...stepsOptions },
+  'runs.timeline': { run, ...viewOptions },
   'runs.result': { run, wait },
   'runs.query': { ...message('query'), payload },
   'runs.updateResult': { run, messageId: required(text('The id of the update.')) },

@@ -261,6 +261,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
   Step: shapeOf<StepRecord>({
     ...{ step: text, kind: text, state: text, attempts: whole, 'key?': text, 'startedAt?': time, 'endedAt?': time },
     ...{ 'items?': shape({ all: whole, ended: whole }), 'failure?': ref('Failure') },
+    ...{ 'after?': list(text), 'rule?': text },
   }),
   Started: shape(started),
   Outcome: {

@@ -60,11 +60,11 @@ export const routes = {
   },
   'runs.steps': {
     ...{ method: 'GET', path: '/runs/{run}/steps', scope: 'read', success: 200, tool: 'read' },
-    about: 'List the steps of a run, including graph steps that have not started.',
+    about: 'List the steps of a run, now or after an event, including graph steps that have not started.',
   },
   'runs.timeline': {
     ...{ method: 'GET', path: '/runs/{run}/timeline', scope: 'read', success: 200 },
-    about: 'Show the newest generation of a run as rows with a beginning and an end.',
+    about: 'Show a generation of a run, now or after an event, as rows with a beginning and an end.',
   },
   'runs.result': {
     ...{ method: 'GET', path: '/runs/{run}/result', scope: 'read', success: 200 },

@@ -7,6 +7,7 @@
  */
 
 export type { BatchPreview, BatchRecord } from '../addons/batches/batches.ts'
+export { type MachineMove, movesOf } from '../addons/diagrams/moves.ts'
 export { CancelledError, PawlError, type PawlErrorCode, RunError } from '../core/base/errors.ts'
 export { query, signal, update } from '../core/browser.ts'
 export type { HistoryEvent, RunFilter, RunRecord, StepRecord, Timeline, Why } from '../core/index.ts'

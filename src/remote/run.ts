@@ -92,12 +92,12 @@ export class RemoteRun<out Out> implements RunHandle<Out> {
     }
   }
 
-  async steps(): Promise<readonly StepRecord[]> {
-    return (await this.#call('runs.steps', {})).items
+  async steps(options: Omit<InputOf<'runs.steps'>, 'run'> = {}): Promise<readonly StepRecord[]> {
+    return (await this.#call('runs.steps', options)).items
   }
 
-  timeline(): Promise<Timeline> {
-    return this.#call('runs.timeline', {})
+  timeline(options: Omit<InputOf<'runs.timeline'>, 'run'> = {}): Promise<Timeline> {
+    return this.#call('runs.timeline', options)
   }
 
   async signal<Payload>(signal: Signal<Payload>, ...args: Args<NoInfer<Payload>, MessageOptions>): Promise<void> {

@@ -86,6 +86,8 @@ test('D2: a graph is submitted, started pending, triggered, and its steps are sh
   await cli.reaches('r1', 'completed')
   const steps = JSON.parse(await does('steps', 'r1', '--json')) as object[]
   expect(steps.at(-1)).toMatchObject({ step: 'done', state: 'completed', attempts: 1 })
+  expect(await does('steps', 'r1', '--at', '3')).toMatch(/done +step +not started/)
+  expect(await does('steps', 'r1', '--list', 'greet')).toMatch(/greet\[0\].*completed/)
 })
 
 test('D1: what is wrong with a graph is said line by line, and nothing is stored', async () => {

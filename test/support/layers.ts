@@ -83,7 +83,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   otel: [...common, entry, 'operations/version.ts'],
   operations: [...common, entry, ...operable, 'engine.ts'],
   server: [...common, entry, 'operations', 'metrics', 'engine.ts'],
-  remote: [...common, entry, browserEntry, ...operable, 'operations'],
+  remote: [...common, entry, browserEntry, ...operable, 'addons/diagrams', 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],
   cli: [
     ...common,
@@ -108,9 +108,10 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 export const uiMayImport: Readonly<Record<string, readonly string[]>> = {
   'text.ts': [],
+  texts: [],
   data: ['text.ts'],
-  components: ['data', 'text.ts'],
-  pages: ['components', 'data', 'text.ts'],
+  components: ['data', 'text.ts', 'texts'],
+  pages: ['components', 'data', 'text.ts', 'texts'],
   'app.tsx': ['pages', 'components', 'data', 'text.ts'],
   'main.tsx': ['app.tsx', 'data', 'styles'],
 }

@@ -1,15 +1,11 @@
 // What tests of the web UI share: a server with runs to look at, and a browser that reports what it did not like.
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { activity, type Engine, graph, open, signal, workflow } from 'pawl'
 import { type ServerOptions, server } from 'pawl/server'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 
-const root = join(import.meta.dirname, '..', '..')
-const execute = promisify(execFile)
+export { openBrowser } from './browser.ts'
 
 export const approval = signal<{ readonly by: string }>('approval')
 const charge = activity('charge', async (cents: number) => ({ receipt: `R-${cents}` }))
@@ -51,15 +47,6 @@ export async function openPlace(options: ServerOptions = {}): Promise<Place> {
     await engine.close()
   }
   return { engine, url, [Symbol.asyncDispose]: close }
-}
-
-/** Builds the UI if its files have changed, and starts a browser. */
-export async function openBrowser(): Promise<Browser> {
-  await execute(process.execPath, [join(root, 'scripts', 'build-ui.ts'), '--if-needed'], { cwd: root })
-  const { stdout } = await execute(join(root, 'scripts', 'chromium.sh'))
-  const quietly = ['--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', ...quietly]
-  return chromium.launch({ executablePath: stdout.trim(), args })
 }
 
 export interface Look {

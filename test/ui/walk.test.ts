@@ -112,7 +112,7 @@ describe('I13: the web UI', () => {
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await page.getByRole('region', { name: 'Why it makes no progress' }).waitFor()
-    await page.keyboard.press('3')
+    await page.keyboard.press('4')
     await page.getByText('the run of order was started').waitFor()
     await page.keyboard.press('p')
     await page.getByRole('dialog', { name: 'Pause keys-1' }).waitFor()

@@ -11,6 +11,7 @@ import {
   parseRequestKey,
   type RegisteredWorkflow,
 } from '../../core/index.ts'
+import { movesOf } from './moves.ts'
 
 /** Draws the definition of a graph or a machine. */
 export function diagram(definition: AnyWorkflow): string {
@@ -30,30 +31,17 @@ export function diagram(definition: AnyWorkflow): string {
 
 /** Draws the states of a run of a machine and the events between them, from `run.history()`. */
 export function diagramOf(history: Iterable<HistoryEvent>): string {
-  const events = [...history]
-  const bySeq = new Map(events.map((event) => [event.seq, event]))
+  const moves = movesOf(history)
+  if (moves.length === 0)
+    throw new PawlError('NOT_SUPPORTED', 'the history has no states; expected the history of a machine.')
   const states = new States()
   const arrows = new Arrows()
-  let at = '[*]'
-  for (const event of events) {
-    if (event.type === 'StateMoved') {
-      const next = 'state' in event ? states.idOf(event.state) : at
-      const cause = event.by === 0 ? 'start' : causeOf(bySeq.get(event.by))
-      arrows.add(at, next, cause ?? 'an event')
-      at = next
-    }
-    const end = ENDS[event.type]
-    if (end !== undefined) arrows.add(at, '[*]', end)
+  const placeOf = (state: string | undefined): string => (state === undefined ? '[*]' : states.idOf(state))
+  for (const { from, to, cause, end } of moves) {
+    const isStart = from === undefined && cause === undefined
+    arrows.add(placeOf(from), placeOf(to), end ?? (isStart ? 'start' : (causeOf(cause) ?? 'an event')))
   }
-  if (states.size === 0)
-    throw new PawlError('NOT_SUPPORTED', 'the history has no states; expected the history of a machine.')
   return ['stateDiagram-v2', ...states.lines(), ...arrows.lines()].join('\n')
-}
-
-const ENDS: Readonly<Record<string, string>> = {
-  RunCompleted: 'completed',
-  RunFailed: 'failed',
-  RunCancelled: 'cancelled',
 }
 
 function causeOf(event: HistoryEvent | undefined): string | undefined {
@@ -76,16 +64,11 @@ function causeOf(event: HistoryEvent | undefined): string | undefined {
   }
 }
 
-/** The states, merged by label. */
+/** The states, by their labels. */
 class States {
   readonly #ids = new Map<string, string>()
 
-  get size(): number {
-    return this.#ids.size
-  }
-
-  idOf(state: unknown): string {
-    const label = labelOf(state) ?? `#${this.#unnamed(state)}`
+  idOf(label: string): string {
     const known = this.#ids.get(label)
     if (known !== undefined) return known
     const id = `s${this.#ids.size + 1}`
@@ -96,23 +79,6 @@ class States {
   lines(): string[] {
     return [...this.#ids].map(([label, id]) => `  state ${quoted(label)} as ${id}`)
   }
-
-  readonly #others: string[] = []
-
-  #unnamed(state: unknown): number {
-    const text = JSON.stringify(state) ?? 'undefined'
-    if (!this.#others.includes(text)) this.#others.push(text)
-    return this.#others.indexOf(text) + 1
-  }
-}
-
-const DISCRIMINANTS = ['at', 'type', 'state', 'status', 'kind'] as const
-
-function labelOf(state: unknown): string | undefined {
-  if (typeof state === 'string') return state
-  if (typeof state !== 'object' || state === null) return undefined
-  const values = DISCRIMINANTS.map((name) => (state as Readonly<Record<string, unknown>>)[name])
-  return values.find((value): value is string => typeof value === 'string')
 }
 
 /** The transitions, each drawn once with its count. */

@@ -1,8 +1,9 @@
 // The state of every step of a run, from its history alone.
 import type { Command } from 'commander'
+import { defined } from '../../core/base/defined.ts'
 import { systemClock } from '../../core/runtime/clock.ts'
 import type { StepRecord, StepState } from '../../index.ts'
-import { type CommonOptions, commandOnRun, runRef, withClient, withCommonOptions } from '../options.ts'
+import { type CommonOptions, commandOnRun, parseInteger, runRef, withClient, withCommonOptions } from '../options.ts'
 import { paint, plain, print, printJson, printTable, type Style, spent } from '../output.ts'
 
 const heads = [
@@ -17,14 +18,24 @@ const heads = [
 
 export function stepsCommand(): Command {
   return withCommonOptions(
-    commandOnRun('steps', 'list the steps of a run, including graph steps that have not started'),
+    commandOnRun('steps', 'list the steps of a run, including graph steps that have not started')
+      .option('--at <event>', 'the state after the event with this number', parseInteger)
+      .option('--generation <number>', 'the generation to show; default: the current one', parseInteger)
+      .option('--list <step>', 'list the items of a list step of a graph'),
   ).action(showSteps)
 }
 
-async function showSteps(id: string, options: CommonOptions): Promise<void> {
+interface Options extends CommonOptions {
+  readonly at?: number
+  readonly generation?: number
+  readonly list?: string
+}
+
+async function showSteps(id: string, options: Options): Promise<void> {
   await withClient(options, async (engine) => {
     const run = engine.get(runRef(id))
-    const steps = await run.steps()
+    const { at, generation, list } = options
+    const steps = await run.steps(defined({ at, generation, list }))
     const now = systemClock.now()
     if (options.json) return printJson(steps)
     if (steps.length === 0) return print(`run ${run.runId} has started no step yet`)

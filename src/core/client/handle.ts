@@ -6,7 +6,7 @@ import { digestPayload } from '../base/digest.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
 import { checkKnownId, checkKnownName } from '../base/names.ts'
-import { formatDuration, milliseconds } from '../base/time.ts'
+import { formatDuration, type Instant, milliseconds } from '../base/time.ts'
 import { decode, encode, type Payload } from '../base/value.ts'
 import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
@@ -38,13 +38,22 @@ import {
   resetOptions,
   resultOptions,
   type StartedRun,
+  stepsOptions,
+  viewOptions,
   type WaitOptions,
 } from './run-handle.ts'
 import { answerOf, type RunRecord, recordOf, resultOf } from './run-record.ts'
-import { type StepRecord, stepsOf } from './steps.ts'
+import { itemsOf, type StepRecord, stepsOf } from './steps.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 import { callerOf } from './tracing.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
+
+/** A generation as it was after one of its events. */
+interface View {
+  readonly events: readonly Event[]
+  readonly from: Instant
+  readonly now: Instant
+}
 
 /** @internal */
 export class Handle<out Out> implements RunHandle<Out> {
@@ -105,30 +114,45 @@ export class Handle<out Out> implements RunHandle<Out> {
     const run = await this.#snapshot()
     const { runId, generation: newest } = run.head
     const { generation = newest, before = Number.MAX_SAFE_INTEGER, last } = options
+    const isWanted = ({ step, type }: HistoryEvent): boolean =>
+      (options.step ?? step) === step && (options.type ?? type) === type
+    const start = publicStart(run)
     const of = { runId, generation }
     const end = last === undefined ? 0 : Math.min(before - 1, await lastSeq(this.#load, of))
     const after = Math.max(options.after ?? -1, last === undefined ? -1 : end - last)
-    if (after < 0 && before > 0 && generation === 1) yield publicStart(run)
+    if (after < 0 && before > 0 && generation === 1 && isWanted(start)) yield start
     const from = after <= 0 ? 0 : await turnStart(this.#load, of, after)
     for await (const page of pagesOf(this.#load, of, from)) {
       for (const event of page.flatMap(publicEvents)) {
         if (event.seq >= before) return
-        if (event.seq > after) yield event
+        if (event.seq > after && isWanted(event)) yield event
       }
     }
   }
 
-  async steps(): Promise<readonly StepRecord[]> {
-    const run = await this.#snapshot()
-    return stepsOf(await eventsOf(this.#load, run.head), run.now)
+  async steps(options: Described<typeof stepsOptions> = {}): Promise<readonly StepRecord[]> {
+    checkOptions(stepsOptions, options, { of: 'steps' })
+    const { list } = options
+    const { events, now } = await this.#view(options)
+    return list === undefined ? stepsOf(events, now) : itemsOf(events, list, now)
   }
 
-  async timeline(): Promise<Timeline> {
-    const run = await this.#snapshot()
-    const { createdAt, generation } = run.head
-    const events = await eventsOf(this.#load, run.head)
-    const from = generation === 1 ? createdAt : (events[0]?.at ?? createdAt)
-    return timelineOf(events, from, run.now)
+  async timeline(view: Described<typeof viewOptions> = {}): Promise<Timeline> {
+    checkOptions(viewOptions, view, { of: 'timeline' })
+    const { events, from, now } = await this.#view(view)
+    return timelineOf(events, from, now)
+  }
+
+  /** The events of a generation up to one of them. What is not the present ends with its last event. */
+  async #view({ generation, at = Number.MAX_SAFE_INTEGER }: Described<typeof viewOptions>): Promise<View> {
+    const { head, now } = await this.#snapshot()
+    const { runId, createdAt, generation: newest } = head
+    const of = generation ?? newest
+    const all = await eventsOf(this.#load, { runId, generation: of })
+    const events = all.slice(0, at)
+    const from = of === 1 ? createdAt : (all[0]?.at ?? createdAt)
+    const isPresent = of === newest && events.length === all.length
+    return { events, from, now: isPresent ? now : (events.at(-1)?.at ?? from) }
   }
 
   async signal<Payload>(

@@ -67,6 +67,27 @@ export const historyOptions = {
   generation: whole('The generation to read.', [1, Number.MAX_SAFE_INTEGER], {
     otherwise: 'the current one',
   }),
+  /** Only events of the step with this key. Default: all. */
+  step: text('Only events of the step with this key.'),
+  /** Only events of this type. Default: all. */
+  type: text('Only events of this type.'),
+} as const
+
+export const viewOptions = {
+  /** The generation to show. Default: the current one. */
+  generation: whole('The generation to show.', [1, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'the current one',
+  }),
+  /** Show the generation as it was after the event with this number. Default: as it is. */
+  at: whole('Show the generation as it was after the event with this number.', [0, Number.MAX_SAFE_INTEGER], {
+    otherwise: 'as it is',
+  }),
+} as const
+
+export const stepsOptions = {
+  ...viewOptions,
+  /** The items of this list step of a graph, instead of the steps. Default: the steps. */
+  list: text('The name of a list step of a graph: list its items instead of the steps.'),
 } as const
 
 export const messageOptions = {
@@ -105,10 +126,13 @@ export interface RunHandle<out Out> {
   why(): Promise<Why>
   /** The events of the current generation, or of another. */
   history(options?: Described<typeof historyOptions>): AsyncIterable<HistoryEvent>
-  /** Every step of its newest generation, and where it stands; of a graph, also the steps that have not started. */
-  steps(): Promise<readonly StepRecord[]>
-  /** Its newest generation as rows with a beginning and an end, as `pawl run` draws them. */
-  timeline(): Promise<Timeline>
+  /**
+   * Every step of a generation, and where it stands, now or after an event; of a graph, also the steps that have not
+   * started.
+   */
+  steps(options?: Described<typeof stepsOptions>): Promise<readonly StepRecord[]>
+  /** A generation as rows with a beginning and an end, now or after an event, as `pawl run` draws them. */
+  timeline(options?: Described<typeof viewOptions>): Promise<Timeline>
   /** Sends a signal. Resolves when it is durable; the run may handle it later. */
   signal<Payload>(
     signal: Signal<Payload>,

@@ -4,8 +4,9 @@ import type { Failure } from '../base/failure.ts'
 import type { Instant } from '../base/time.ts'
 import { parseNodeKey } from '../deciders/graph/node-key.ts'
 import { isOfGraph } from '../deciders/graph/rewind.ts'
+import { RULES } from '../definitions/graph-plan.ts'
 import type { Event, StepShape } from '../kernel/event.ts'
-import { type TimelineRow, timelineOf } from './timeline.ts'
+import { listOf, type TimelineRow, timelineOf } from './timeline.ts'
 
 /** Where a step stands. */
 export type StepState =
@@ -27,6 +28,10 @@ export interface StepRecord {
   /** Attempts that have started, including the one in progress. */
   readonly attempts: number
   readonly key?: string
+  /** Of a graph step: the steps it comes after. */
+  readonly after?: readonly string[]
+  /** Of a graph step: which outcomes of those let it start, unless all have to succeed. */
+  readonly rule?: string
   readonly items?: { readonly all: number; readonly ended: number }
   readonly startedAt?: Date
   readonly endedAt?: Date
@@ -78,22 +83,37 @@ function definitionIn(events: readonly Event[]): Definition | undefined {
   return { shapes, skipped, nameOf, has: (key) => known.has(nameOf(key)) }
 }
 
+/** The items of a list of a graph that have begun. If the list was run again, only its last run counts. */
+export function itemsOf(events: readonly Event[], list: string, now: Instant): StepRecord[] {
+  const taken = events.findLast((event) => event.type === 'ListTaken' && parseNodeKey(event.key)?.name === list)
+  if (taken?.type !== 'ListTaken') return []
+  const rows = timelineOf(events, now, now, taken.key).rows.filter(({ key = '' }) => listOf(key) === taken.key)
+  return rows.map((row) => stepOf(row, `${list}[${parseNodeKey(row.key ?? '')?.index}]`))
+}
+
 /** The rows of a graph step. If it was run again, only its last run counts. */
 function graphStep(
-  [name, what]: StepShape,
+  [name, what, ...after]: StepShape,
   rows: ReadonlyMap<string, readonly TimelineRow[]>,
   skipped: ReadonlySet<string>,
 ): StepRecord[] {
   const own = rows.get(name) ?? []
   const isDelay = ({ key = '' }: TimelineRow): boolean => key.startsWith('delay:')
   const last = own.findLast((row) => !isDelay(row))
-  if (last) return [{ ...stepOf(last, name), kind: kindOf(what) }]
+  const rule = ruleOf(what)
+  const shape = { kind: kindOf(what), after, ...(rule !== undefined && { rule }) }
+  if (last) return [{ ...stepOf(last, name), ...shape }]
   const state = own.some(isDelay) ? 'delayed' : skipped.has(name) ? 'skipped' : 'not started'
-  return [{ step: name, kind: kindOf(what), state, attempts: 0 }]
+  return [{ step: name, state, attempts: 0, ...shape }]
 }
 
 function kindOf(what: string): string {
   return / each\b/.test(what) ? 'list' : (/^\w+/.exec(what)?.[0] ?? 'step')
+}
+
+/** The last word of a shape, if the step has a rule of its own. */
+function ruleOf(what: string): string | undefined {
+  return RULES.find((rule) => what.endsWith(` ${rule}`))
 }
 
 function stepOf(row: TimelineRow, step: string): StepRecord {

@@ -57,8 +57,9 @@ export interface Timeline {
   readonly rows: readonly TimelineRow[]
 }
 
-export function timelineOf(events: readonly Event[], createdAt: Instant, now: Instant): Timeline {
-  const builder = new TimelineBuilder()
+/** With `opened`, the items of the list with this key are rows, too. */
+export function timelineOf(events: readonly Event[], createdAt: Instant, now: Instant, opened?: string): Timeline {
+  const builder = new TimelineBuilder(opened)
   for (const event of events) builder.add(event)
   const to = builder.endedAt ?? Math.max(now, createdAt)
   return { from: new Date(createdAt), to: new Date(to), rows: builder.rows }
@@ -81,12 +82,17 @@ class TimelineBuilder {
   readonly #lists = new Map<string, Row>()
   /** Keys of steps by which a function compensates begin with one of these. */
   readonly #undoing = new Set<string>()
+  readonly #opened: string | undefined
   /** Whether the signal that is being read settled a wait. */
   #isTaken = false
   readonly #requests = new RequestIndex({
     opened: (key, request, event) => this.#begin(key, event.at, rowOf(key, request, this.#isUndo(key))),
     settled: (key, request, how, event) => this.#settled(key, request, how, event),
   })
+
+  constructor(opened?: string) {
+    this.#opened = opened
+  }
 
   add(event: Event): void {
     if (hasTrait(event, 'request')) this.#request(event)
@@ -159,7 +165,8 @@ class TimelineBuilder {
 
   #begin(key: string, at: Instant, what: Pick<Row, 'kind' | 'name'> & Partial<Row>): void {
     const row: Row = { ...fresh(at), ...what, key }
-    if (!this.#lists.has(listOf(key))) this.rows.push(row)
+    const list = listOf(key)
+    if (!this.#lists.has(list) || list === this.#opened) this.rows.push(row)
     this.#open.set(key, row)
   }
 
@@ -272,7 +279,7 @@ function failed(failure: Failure): Ended {
 }
 
 /** The key of the list that a key belongs to, if it is the key of an item. */
-function listOf(key: string): string {
+export function listOf(key: string): string {
   return parseNodeKey(key)?.index === undefined ? '' : key.slice(0, key.lastIndexOf('['))
 }
 

@@ -63,8 +63,8 @@ export const runs: Handlers<RunOperation> = {
     return { items: await Promise.all(all.map((run) => whyOrError(run, caller))) }
   },
   'runs.history': historyPage,
-  'runs.steps': async ({ run }, caller) => ({ items: await at(caller, run).steps() }),
-  'runs.timeline': ({ run }, caller) => at(caller, run).timeline(),
+  'runs.steps': async ({ run, ...view }, caller) => ({ items: await at(caller, run).steps(view) }),
+  'runs.timeline': ({ run, ...view }, caller) => at(caller, run).timeline(view),
   'runs.result': ({ run, wait }, caller) => outcomeOf(at(caller, run), wait, caller.signal),
   'runs.query': async (question, caller) => {
     const { run, name, payload } = question

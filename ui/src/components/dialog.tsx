@@ -12,7 +12,7 @@ export function Dialog({
   readonly title: string
   readonly onClose: () => void
   readonly children: ReactNode
-  readonly kind?: 'form' | 'finder'
+  readonly kind?: 'form' | 'wide' | 'finder'
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -21,13 +21,13 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
-      className={kind}
+      className={kind === 'wide' ? 'form wide' : kind}
       aria-label={title}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && onClose()}
     >
       <div className="inside">
-        {kind === 'form' && (
+        {kind !== 'finder' && (
           <header>
             <h2>{title}</h2>
             <button type="button" className="btn quiet icon" aria-label={text.close} onClick={onClose}>

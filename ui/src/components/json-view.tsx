@@ -1,15 +1,21 @@
 // A value as a tree: long lists and deep objects are folded, long texts are cut until they are asked for.
-import { type ReactNode, useState } from 'react'
-import { jsonOf, visible } from '../data/format.ts'
+import { type ReactNode, useMemo, useState } from 'react'
+import { count, jsonOf, visible } from '../data/format.ts'
 import { text } from '../text.ts'
+import { runText } from '../texts/run.ts'
 import { CopyButton } from './copy-button.tsx'
+import { download } from './download.ts'
 
 const CUT = 2_000
 const OPEN_ITEMS = 40
 const SHOWN_ITEMS = 200
 
+/** Longer values are not shown: laying them out would make the page slow. */
+const SHOWN_MAX = 200_000
+
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }): ReactNode {
   const [isRaw, setRaw] = useState(false)
+  const json = useMemo(() => jsonOf(value), [value])
   return (
     <figure className="value" aria-label={label}>
       <figcaption>
@@ -18,10 +24,21 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         <button type="button" className="btn quiet" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
           {text.run.raw}
         </button>
-        <CopyButton value={jsonOf(value)} />
+        <CopyButton value={json} />
       </figcaption>
       <div className="json" tabIndex={0} role="group" aria-label={label}>
-        {isRaw ? visible(jsonOf(value)).replaceAll('␊', '\n') : <Node value={value} depth={0} />}
+        {json.length > SHOWN_MAX ? (
+          <span className="p">
+            {runText.large(`${count(json.length)} characters`)}{' '}
+            <button type="button" className="btn" onClick={() => download('value.json', json)}>
+              {runText.download}
+            </button>
+          </span>
+        ) : isRaw ? (
+          visible(json).replaceAll('␊', '\n')
+        ) : (
+          <Node value={value} depth={0} />
+        )}
       </div>
     </figure>
   )

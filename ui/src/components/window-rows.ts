@@ -9,12 +9,17 @@ export interface Window {
 
 const AHEAD = 12
 
-/** The rows of a scrolling element that are in sight, and some around them. */
-export function useWindow(box: RefObject<HTMLElement | null>, rows: number, rowPx: number): Window {
+/** The rows of a scrolling element that are in sight, and some around them. The element may be shown later. */
+export function useWindow(
+  box: RefObject<HTMLElement | null>,
+  rows: number,
+  rowPx: number,
+  isShown: boolean = rows > 0,
+): Window {
   const [shown, setShown] = useState<Window>({ first: 0, end: 60 })
   useEffect(() => {
     const element = box.current
-    if (!element) return
+    if (!element || !isShown) return
     const measure = (): void => {
       const first = Math.max(0, Math.floor(element.scrollTop / rowPx) - AHEAD)
       const end = Math.ceil((element.scrollTop + element.clientHeight) / rowPx) + AHEAD
@@ -28,7 +33,7 @@ export function useWindow(box: RefObject<HTMLElement | null>, rows: number, rowP
       element.removeEventListener('scroll', measure)
       observer.disconnect()
     }
-  }, [box, rowPx])
+  }, [box, rowPx, isShown])
   return { first: Math.min(shown.first, Math.max(0, rows - 1)), end: Math.min(shown.end, rows) }
 }
 

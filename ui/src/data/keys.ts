@@ -28,8 +28,9 @@ export function useKeys(keys: KeyMap): void {
       if (event.defaultPrevented || event.altKey) return
       const name = nameOf(event)
       const isSingle = !name.startsWith('mod+') && event.key.length === 1
-      const isCheckbox = event.target instanceof HTMLInputElement && event.target.type === 'checkbox'
-      if (!name.startsWith('mod+') && isTyping(event.target) && !isCheckbox) return
+      // Nothing is typed into a checkbox or a slider.
+      const isBox = event.target instanceof HTMLInputElement && /^(?:checkbox|range)$/.test(event.target.type)
+      if (!name.startsWith('mod+') && isTyping(event.target) && !isBox) return
       if (!name.startsWith('mod+') && document.querySelector('dialog[open]') !== null) return
       if (isSingle && !settings().keys) return
       const pair = Date.now() - firstAt < SEQUENCE_MS ? `${first} ${name}` : ''

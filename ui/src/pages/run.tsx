@@ -1,27 +1,38 @@
 // One run: why it makes no progress, what happened, what can be done.
 import type { RunRecord } from 'pawl/client'
-import { type ReactNode, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Link, Redirect, useLocation } from 'wouter'
 import { Top } from '../components/shell.tsx'
-import { Problem, Skeleton } from '../components/states.tsx'
+import { Problem, Skeleton, Teach } from '../components/states.tsx'
 import { runPath, runsPath, useField, useSegment } from '../data/address.ts'
 import { shortId, visible } from '../data/format.ts'
 import { useKeys } from '../data/keys.ts'
 import { useForbidden } from '../data/me.ts'
 import { text } from '../text.ts'
+import { runText } from '../texts/run.ts'
 import { Children } from './run/children.tsx'
+import { Compare } from './run/compare.tsx'
+import { CopyDialog } from './run/copy-dialog.tsx'
+import { ForkDialog } from './run/fork-dialog.tsx'
 import { BudgetLine, RunHeader } from './run/header.tsx'
 import { History, LatestEvents } from './run/history.tsx'
 import { OperationDialog, type Verb, verbsOf } from './run/operation-dialog.tsx'
+import { type Past, PastBar, Scrubber, usePast } from './run/scrubber.tsx'
+import { statusThen } from './run/status-then.ts'
 import { StepPanel } from './run/step-panel.tsx'
 import { Steps } from './run/steps.tsx'
 import { TimelineView } from './run/timeline.tsx'
-import { type OpenRun, useRun } from './run/use-run.ts'
+import { type OpenRun, useRun, useView } from './run/use-run.ts'
+import { useStyle } from './run/use-style.ts'
 import { Values } from './run/values.tsx'
 import { WhyBar } from './run/why-bar.tsx'
 
 type Tab = keyof typeof text.run.tabs
 const tabs = Object.keys(text.run.tabs) as readonly Tab[]
+
+// Drawing takes more code than all the rest of the page.
+const GraphView = lazy(() => import('./run/graph.tsx'))
+const MachineView = lazy(() => import('./run/machine.tsx'))
 
 /** Leads to the newest run of a workflow id. */
 export function WorkflowIdPage(): ReactNode {
@@ -69,33 +80,81 @@ interface OpenedProps {
 }
 
 function OpenedRun({ id, run, open, tab }: OpenedProps): ReactNode {
-  const [verb, setVerb] = useState<Verb>()
+  const [verb, setVerb] = useState<Verb | 'copy'>()
   const [step, setStep] = useField('step')
+  const past = usePast(run)
+  const isPast = past.at !== undefined
+  // Operations are for the newest generation.
+  const isOld = useIsOld(run)
+  const verbs = isOld ? [] : verbsOf(run)
+  const act = (each: Verb): void => (verbs.includes(each) ? setVerb(each) : undefined)
+  useRunKeys({ id, run, open, past, step, setStep, onAct: act })
+  const isOver = run.endedAt !== undefined || isPast || isOld
+  const close = (): void => setVerb(undefined)
+  return (
+    <div className={isPast ? 'run-page is-past' : 'run-page'}>
+      <RunHeader
+        run={run}
+        verbs={verbs}
+        onAct={act}
+        onCopy={() => setVerb('copy')}
+        then={isPast && open.timeline ? statusThen(open.timeline, run, past) : undefined}
+      />
+      {isPast && <PastBar run={run} past={past} />}
+      {!isPast && open.why && <WhyBar run={run} why={open.why} onAct={act} />}
+      {open.timeline && <BudgetLine timeline={open.timeline} isOver={isOver} />}
+      <div className="tabs-bar">
+        <Tabs id={id} tab={tab} />
+        <Scrubber past={past} />
+      </div>
+      <TabPanel {...{ id, run, open, tab, step, setStep, past }} onAct={act} />
+      {verb === 'copy' && <CopyDialog run={run} onClose={close} />}
+      {verb === 'fork' && open.steps && <ForkDialog run={run} steps={open.steps} step={step} onClose={close} />}
+      {verb && verb !== 'copy' && verb !== 'fork' && (
+        <OperationDialog key={verb} verb={verb} run={run} step={step} onClose={close} />
+      )}
+    </div>
+  )
+}
+
+/** Whether an earlier generation is shown. */
+function useIsOld({ generation }: RunRecord): boolean {
+  return (useView().generation ?? generation) < generation
+}
+
+interface KeysProps extends Omit<OpenedProps, 'tab'> {
+  readonly past: Past
+  readonly step: string
+  readonly setStep: (step: string) => void
+  readonly onAct: (verb: Verb) => void
+}
+
+function useRunKeys({ id, run, open, past, step, setStep, onAct }: KeysProps): void {
   const [, go] = useLocation()
-  const verbs = verbsOf(run)
   const forbidden = useForbidden()
-  const to = (next: Tab): void => go(runPath(id, next) + location.search)
-  const act = (each: Verb): void => (verbs.includes(each) && forbidden === undefined ? setVerb(each) : undefined)
+  const verbs = verbsOf(run)
+  const { at, last } = past
+  const act = (verb: Verb): void => {
+    const isOff = forbidden !== undefined || (at !== undefined && verb !== 'fork')
+    if (verbs.includes(verb) && !isOff) onAct(verb)
+  }
   useKeys({
-    ...Object.fromEntries(tabs.map((each, index) => [String(index + 1), () => to(each)])),
+    ...Object.fromEntries(
+      tabs.map((each, index) => [String(index + 1), () => go(runPath(id, each) + location.search)]),
+    ),
     s: () => act('signal'),
     p: () => act(run.status === 'paused' ? 'resume' : 'pause'),
     f: () => act('fork'),
     '[': () => setStep(neighbour(open, step, -1)),
     ']': () => setStep(neighbour(open, step, 1)),
-    Escape: () => (step === '' ? go('/runs') : setStep('')),
+    ArrowLeft: () => past.go((at ?? last) - 1),
+    ArrowRight: () => past.go(at === undefined ? undefined : at + 1),
+    Escape: () => {
+      if (step !== '') setStep('')
+      else if (at !== undefined) past.go(undefined)
+      else go('/runs')
+    },
   })
-  const isOver = run.endedAt !== undefined
-  return (
-    <>
-      <RunHeader run={run} verbs={verbs} onAct={setVerb} />
-      {open.why && <WhyBar run={run} why={open.why} onAct={setVerb} />}
-      {open.timeline && <BudgetLine timeline={open.timeline} isOver={isOver} />}
-      <Tabs id={id} tab={tab} />
-      <TabPanel {...{ run, open, tab, step, setStep, to }} onAct={setVerb} />
-      {verb && <OperationDialog verb={verb} run={run} step={step} onClose={() => setVerb(undefined)} />}
-    </>
-  )
 }
 
 /** The step after or before the one that is selected. */
@@ -117,39 +176,79 @@ function Tabs({ id, tab }: { readonly id: string; readonly tab: Tab }): ReactNod
   )
 }
 
-interface PanelProps extends Omit<OpenedProps, 'id'> {
+interface PanelProps extends OpenedProps {
+  readonly past: Past
   readonly step: string
   readonly setStep: (step: string) => void
-  readonly to: (tab: Tab) => void
   readonly onAct: (verb: Verb) => void
 }
 
-function TabPanel({ run, open, tab, step, setStep, to, onAct }: PanelProps): ReactNode {
+function TabPanel(props: PanelProps): ReactNode {
+  const { run, open, tab, step, setStep, past, onAct } = props
   const { timeline } = open
   switch (tab) {
     case 'history':
-      return <History key={run.runId} run={run} />
+      return <History key={run.runId} run={run} at={past.at} />
     case 'values':
       return <Values run={run} />
     case 'children':
-      return <Children run={run} />
+      return <Children key={run.runId} run={run} />
+    case 'compare':
+      return <Compare run={run} />
+    case 'graph':
     case 'steps':
-    case 'timeline': {
-      const isOver = run.endedAt !== undefined
+    case 'timeline':
       return (
         <div className="body">
           <div className="left">
-            {tab === 'steps' && <Steps run={run} selected={step} onSelect={setStep} />}
-            {tab === 'timeline' && timeline && (
-              <TimelineView timeline={timeline} isOver={isOver} selected={step} onSelect={setStep} />
-            )}
-            {tab === 'timeline' && <LatestEvents run={run} onAll={() => to('history')} />}
+            <StepsTab {...props} />
           </div>
           {step !== '' && timeline && (
             <StepPanel run={run} timeline={timeline} step={step} onAct={onAct} onClose={() => setStep('')} />
           )}
         </div>
       )
-    }
   }
+}
+
+function StepsTab({ id, run, open, tab, step, setStep, past }: PanelProps): ReactNode {
+  const [, go] = useLocation()
+  const { timeline, steps } = open
+  const isOld = useIsOld(run)
+  const isOver = run.endedAt !== undefined || past.at !== undefined || isOld
+  if (tab === 'graph') return <Graph run={run} open={open} step={step} setStep={setStep} />
+  if (tab === 'steps') {
+    const until = past.at === undefined ? run.endedAt : timeline?.to
+    return <Steps run={run} steps={steps} until={until} selected={step} onSelect={setStep} />
+  }
+  const onAll = (): void => go(runPath(id, 'history') + location.search)
+  return (
+    <>
+      {timeline ? (
+        <TimelineView timeline={timeline} steps={steps} isOver={isOver} selected={step} onSelect={setStep} />
+      ) : (
+        <Skeleton rows={6} />
+      )}
+      {past.at === undefined && <LatestEvents run={run} onAll={onAll} />}
+    </>
+  )
+}
+
+type GraphProps = Pick<PanelProps, 'run' | 'open' | 'step' | 'setStep'>
+
+function Graph({ run, open: { steps }, step, setStep }: GraphProps): ReactNode {
+  const view = useView()
+  const style = useStyle(run, steps)
+  const { graph } = runText
+  if (!steps || style === undefined) return <Skeleton rows={6} />
+  if (style === 'function') return <Teach title={graph.none} about={graph.noneAbout} />
+  return (
+    <Suspense fallback={<Skeleton rows={6} />}>
+      {style === 'machine' ? (
+        <MachineView run={run} view={view} />
+      ) : (
+        <GraphView run={run} steps={steps} view={view} selected={step} onSelect={setStep} />
+      )}
+    </Suspense>
+  )
 }

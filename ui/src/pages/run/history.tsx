@@ -2,6 +2,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
 import type { HistoryEvent, RunRecord } from 'pawl/client'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { Icon } from '../../components/icon.tsx'
 import { JsonView } from '../../components/json-view.tsx'
 import { Problem, Skeleton } from '../../components/states.tsx'
 import { useWindow } from '../../components/window-rows.ts'
@@ -11,6 +12,7 @@ import { duration, exactClock, visible } from '../../data/format.ts'
 import { useKeys } from '../../data/keys.ts'
 import { useSettings } from '../../data/settings.ts'
 import { eventText, text } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { Panel } from './panel.tsx'
 
 const ROW = 28
@@ -37,7 +39,7 @@ export function useLastEvent(run: RunRecord): ReturnType<typeof useQuery<History
   })
 }
 
-export function History({ run }: HistoryProps): ReactNode {
+export function History({ run, at }: HistoryProps & { readonly at: number | undefined }): ReactNode {
   const last = useLastEvent(run)
   const [event, setEvent] = useField('event')
   if (last.error) return <Problem error={last.error} onAgain={() => void last.refetch()} />
@@ -45,7 +47,7 @@ export function History({ run }: HistoryProps): ReactNode {
   const end = last.data?.seq ?? -1
   return (
     <div className="body">
-      <Rows run={run} last={end} chosen={event} onChoose={setEvent} />
+      <Rows run={run} last={end} at={at} chosen={event} onChoose={setEvent} />
       {event !== '' && <EventPanel run={run} seq={Number(event)} onClose={() => setEvent('')} />}
     </div>
   )
@@ -53,11 +55,13 @@ export function History({ run }: HistoryProps): ReactNode {
 
 interface RowsProps extends HistoryProps {
   readonly last: number
+  /** The event after which the run is shown. */
+  readonly at: number | undefined
   readonly chosen: string
   readonly onChoose: (seq: string) => void
 }
 
-function Rows({ run, last, chosen, onChoose }: RowsProps): ReactNode {
+function Rows({ run, last, at, chosen, onChoose }: RowsProps): ReactNode {
   const box = useRef<HTMLDivElement>(null)
   const count = last + 1
   const { first, end } = useWindow(box, count, ROW)
@@ -80,7 +84,12 @@ function Rows({ run, last, chosen, onChoose }: RowsProps): ReactNode {
     if ((next + 2) * ROW > element.scrollTop + element.clientHeight)
       element.scrollTop = (next + 2) * ROW - element.clientHeight
   }
-  useKeys({ ArrowLeft: () => step(-1), ArrowRight: () => step(1), ArrowUp: () => step(-1), ArrowDown: () => step(1) })
+  useKeys({ ArrowUp: () => step(-1), ArrowDown: () => step(1) })
+  const isPast = at !== undefined
+  useEffect(() => {
+    const element = box.current
+    if (element && at !== undefined) element.scrollTop = at * ROW - element.clientHeight / 2
+  }, [at])
   return (
     <div className="events" ref={box} tabIndex={0} role="region" aria-label={text.run.tabs.history}>
       <ol style={{ height: count * ROW }}>
@@ -89,7 +98,11 @@ function Rows({ run, last, chosen, onChoose }: RowsProps): ReactNode {
           const before = events.get(seq - 1)
           const since = event && before ? event.at.getTime() - before.at.getTime() : 0
           return (
-            <li key={seq} style={{ top: seq * ROW }} className={String(seq) === chosen ? 'sel' : ''}>
+            <li
+              key={seq}
+              style={{ top: seq * ROW }}
+              className={`${String(seq) === chosen ? 'sel' : ''} ${isPast && seq > at ? 'later' : ''} ${seq === at ? 'at' : ''}`}
+            >
               <button
                 type="button"
                 className="ev"
@@ -142,6 +155,7 @@ interface EventProps extends HistoryProps {
 
 /** One event, with its values. */
 function EventPanel({ run, seq, onClose }: EventProps): ReactNode {
+  const [, onTravel] = useField('at')
   const generation = useGeneration(run)
   const { data, error } = useQuery({
     queryKey: ['event', run.runId, generation, seq],
@@ -157,6 +171,11 @@ function EventPanel({ run, seq, onClose }: EventProps): ReactNode {
       {data && (
         <section>
           <p>{visible(eventText(data))}</p>
+          <p className="row acts">
+            <button type="button" className="btn" onClick={() => onTravel(String(seq))}>
+              <Icon name="clock" small /> {runText.past.travel}
+            </button>
+          </p>
           <JsonView key={seq} value={data} label={data.type} />
         </section>
       )}

@@ -2,7 +2,7 @@
 import { type RunRecord, signal } from 'pawl/client'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { CopyButton } from '../../components/copy-button.tsx'
+import { CommandList } from '../../components/command-list.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Problem } from '../../components/states.tsx'
 import { toast } from '../../components/toasts.tsx'
@@ -19,9 +19,10 @@ const ENDED = new Set(['completed', 'failed', 'cancelled'])
 export function verbsOf({ status }: RunRecord): readonly Verb[] {
   if (status === 'failed') return ['retry', 'fork', 'reset']
   if (ENDED.has(status)) return ['fork', 'reset']
-  if (status === 'paused') return ['resume', 'cancel', 'fork', 'signal', 'reset', 'terminate']
+  if (status === 'paused')
+    return ['resume', 'cancel', 'fork', 'signal', 'reset', 'complete', 'migrate', 'discard', 'terminate']
   if (status === 'pending') return ['trigger', 'cancel', 'terminate', 'pause']
-  return ['pause', 'cancel', 'fork', 'signal', 'terminate']
+  return ['pause', 'cancel', 'fork', 'signal', 'complete', 'migrate', 'terminate']
 }
 
 interface Fields {
@@ -44,6 +45,9 @@ const fieldsOf: Readonly<Record<Verb, readonly FieldName[]>> = {
   fork: ['step', 'json'],
   signal: ['name', 'json'],
   trigger: ['json'],
+  complete: ['step', 'json', 'reason'],
+  migrate: ['name', 'json'],
+  discard: ['name', 'reason'],
 }
 
 interface DialogProps {
@@ -102,6 +106,12 @@ export function OperationDialog({ verb, run, step, onClose }: DialogProps): Reac
   )
 }
 
+const jsonLabels: Partial<Readonly<Record<Verb, string>>> = {
+  signal: text.run.payload,
+  complete: text.operate.result,
+  migrate: text.operate.names,
+}
+
 interface FieldProps {
   readonly verb: Verb
   readonly name: FieldName
@@ -111,10 +121,10 @@ interface FieldProps {
 
 function FieldOf({ verb, name, value, onChange }: FieldProps): ReactNode {
   const labels: Readonly<Record<FieldName, string>> = {
-    reason: verb === 'pause' ? text.operate.note : text.operate.reason,
+    reason: verb === 'pause' || verb === 'complete' ? text.operate.note : text.operate.reason,
     step: text.operate.step,
-    name: text.operate.name,
-    json: verb === 'signal' ? text.run.payload : 'Another input, as JSON (empty: the same)',
+    name: verb === 'migrate' ? text.operate.hash : verb === 'discard' ? text.operate.message : text.operate.name,
+    json: jsonLabels[verb] ?? 'Another input, as JSON (empty: the same)',
     typed: text.operate.typeOne,
   }
   return (
@@ -132,7 +142,7 @@ function FieldOf({ verb, name, value, onChange }: FieldProps): ReactNode {
         <input
           className="text"
           value={value}
-          required={name !== 'reason' || verb === 'terminate'}
+          required={name !== 'reason' || verb === 'terminate' || verb === 'complete'}
           onChange={({ target }) => onChange(target.value)}
         />
       )}
@@ -143,8 +153,9 @@ function FieldOf({ verb, name, value, onChange }: FieldProps): ReactNode {
 function isReady(verb: Verb, { step, name, json, typed, reason }: Fields): boolean {
   if (json.trim() !== '' && !isJson(json)) return false
   if (verb === 'terminate') return typed === '1' && reason !== ''
+  if (verb === 'complete') return step !== '' && json.trim() !== '' && reason !== ''
   if (verb === 'reset' || verb === 'fork') return step !== ''
-  return verb !== 'signal' || name !== ''
+  return !fieldsOf[verb].includes('name') || name !== ''
 }
 
 function isJson(given: string): boolean {
@@ -190,6 +201,18 @@ async function operate(verb: Verb, { runId }: RunRecord, fields: Fields): Promis
     case 'trigger':
       await run.trigger(value)
       return undefined
+    case 'complete':
+      await run.resume({ step: fields.step, result: value, note: fields.reason })
+      return undefined
+    case 'migrate':
+      await run.migrate({
+        definitionHash: fields.name,
+        ...(value !== undefined && { steps: value as Readonly<Record<string, string | null>> }),
+      })
+      return undefined
+    case 'discard':
+      await run.discardMessage(fields.name, reason)
+      return undefined
     case 'fork':
       return (await run.fork({ step: fields.step, ...(value !== undefined && { input: value }) })).runId
   }
@@ -201,21 +224,7 @@ function Commands({ verb, run, fields }: Pick<DialogProps, 'verb' | 'run'> & { r
     [text.operate.cli, cliOf(verb, run, fields)],
     [text.operate.curl, curlOf(verb, run, fields)],
   ] as const
-  return (
-    <dl className="commands">
-      {commands.map(([label, command]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd>
-            <code className="cut" title={command}>
-              {command}
-            </code>
-            <CopyButton value={command} label={`${text.copy}: ${label}`} />
-          </dd>
-        </div>
-      ))}
-    </dl>
-  )
+  return <CommandList lines={commands} />
 }
 
 function cliOf(verb: Verb, { runId }: RunRecord, { reason, step, name, json }: Fields): string {
@@ -225,8 +234,10 @@ function cliOf(verb: Verb, { runId }: RunRecord, { reason, step, name, json }: F
     ...{ fork: [step, ...(json === '' ? [] : ['--input', json])], signal: [name, ...(json === '' ? [] : [json])] },
     ...{ cancel: reason === '' ? [] : [option, reason], terminate: [option, reason] },
     pause: reason === '' ? [] : [option, reason],
+    ...{ complete: ['--step', step, '--result', json, '--note', reason], discard: noted([name], reason) },
+    migrate: ['--to', name, ...renames(json)],
   }
-  return ['pawl', verb, runId, ...more[verb]].map(shellWord).join(' ')
+  return ['pawl', verb === 'complete' ? 'resume' : verb, runId, ...more[verb]].map(shellWord).join(' ')
 }
 
 function curlOf(verb: Verb, { runId }: RunRecord, { reason, step, name, json }: Fields): string {
@@ -234,11 +245,28 @@ function curlOf(verb: Verb, { runId }: RunRecord, { reason, step, name, json }: 
     ...{ resume: {}, retry: {}, reset: { step }, cancel: { reason: reason || undefined }, terminate: { reason } },
     ...{ pause: { note: reason || undefined }, fork: { step, input: shown(json) }, signal: { payload: shown(json) } },
     trigger: { input: shown(json) },
+    ...{ complete: { edit: { step, result: shown(json), note: reason } }, discard: { messageId: name, note: reason } },
+    migrate: { definitionHash: name, steps: shown(json) },
   }
-  const path = verb === 'signal' ? `signals/${encodeURIComponent(name)}` : verb
+  const paths: Partial<Readonly<Record<Verb, string>>> = {
+    signal: `signals/${encodeURIComponent(name)}`,
+    complete: 'resume',
+  }
+  const path = paths[verb] ?? verb
   const url = `${location.origin}/api/v1/runs/${runId}/${path}`
   const type = shellWord('content-type: application/json')
   return `curl -X POST ${shellWord(url)} -H ${type} -d ${shellWord(JSON.stringify(bodies[verb]))}`
+}
+
+function noted(args: readonly string[], note: string): readonly string[] {
+  return note === '' ? args : [...args, '--note', note]
+}
+
+/** The new names of steps as options of the command. */
+function renames(json: string): readonly string[] {
+  const names = shown(json)
+  if (typeof names !== 'object' || names === null) return []
+  return Object.entries(names).flatMap(([from, to]) => (to === null ? ['--skip', from] : ['--step', `${from}=${to}`]))
 }
 
 function shown(json: string): unknown {

@@ -7,19 +7,17 @@ import { FailureView } from '../../components/failure-view.tsx'
 import { JsonView } from '../../components/json-view.tsx'
 import { StatusMark } from '../../components/status-mark.tsx'
 import { runPath } from '../../data/address.ts'
-import { client } from '../../data/client.ts'
 import { duration, exactClock, visible } from '../../data/format.ts'
 import { useForbidden } from '../../data/me.ts'
 import { useNow } from '../../data/now.ts'
 import { useSettings } from '../../data/settings.ts'
 import { stepLabel, text } from '../../text.ts'
 import { hasBody, statusOf, type TimelineRow } from './bars.ts'
+import { useGeneration } from './history.tsx'
 import type { Verb } from './operation-dialog.tsx'
 import { Panel } from './panel.tsx'
-
-/** How much of a long history is searched for the events of a step. */
-const SEARCHED = 2_000
-const PAGE = 1_000
+import { stepEvents } from './step-events.ts'
+import { useView } from './use-run.ts'
 
 interface StepProps {
   readonly run: RunRecord
@@ -34,7 +32,8 @@ export function StepPanel({ run, timeline, step: given, onAct, onClose }: StepPr
   // A link may name the step by its name.
   const row = timeline.rows.find(({ key }) => key === given) ?? timeline.rows.find(({ name }) => name === given)
   const step = row?.key ?? given
-  const events = useStepEvents(run, step, row)
+  const { at = Number.POSITIVE_INFINITY } = useView()
+  const events = useStepEvents(run, step, row).filter(({ seq }) => seq <= at)
   const value = (types: readonly string[], field: 'input' | 'result'): unknown => {
     const found = events.findLast(({ type }) => types.includes(type)) as Readonly<Record<string, unknown>> | undefined
     return found?.[field]
@@ -48,7 +47,8 @@ export function StepPanel({ run, timeline, step: given, onAct, onClose }: StepPr
       more={row && <StatusMark status={statusOf(row, now)} word={false} />}
       onClose={onClose}
     >
-      {row && hasBody(row) && <Attempts row={row} />}
+      {row && hasBody(row) && row.kind !== 'list' && <Attempts row={row} />}
+      {!row && <Failures events={events} />}
       {row && !hasBody(row) && row.failure && (
         <section>
           <FailureView failure={row.failure} />
@@ -83,6 +83,18 @@ export function StepPanel({ run, timeline, step: given, onAct, onClose }: StepPr
       </section>
     </Panel>
   )
+}
+
+/** Of a step without a row, such as an item of a list: how its attempts failed. */
+function Failures({ events }: { readonly events: readonly HistoryEvent[] }): ReactNode {
+  return events.map((event) => {
+    if (event.type !== 'StepRetried' && event.type !== 'StepFailed' && event.type !== 'ChildFailed') return null
+    return (
+      <section key={event.seq}>
+        <FailureView failure={event.failure} />
+      </section>
+    )
+  })
 }
 
 function Acts({ onAct }: Pick<StepProps, 'onAct'>): ReactNode {
@@ -150,28 +162,12 @@ function Attempts({ row }: { readonly row: TimelineRow }): ReactNode {
 
 /** The events of the step that hold its values. */
 function useStepEvents(run: RunRecord, step: string, row: TimelineRow | undefined): readonly HistoryEvent[] {
-  const { runId, generation } = run
+  const { runId } = run
+  const generation = useGeneration(run)
   const { data } = useQuery({
     queryKey: ['step', runId, generation, step, row?.outcome],
-    queryFn: () => eventsOf({ run: runId, generation }, step),
+    queryFn: () => stepEvents({ run: runId, generation }, step),
     staleTime: Number.POSITIVE_INFINITY,
   })
   return data ?? []
-}
-
-// Without payloads first: a page of a long history with all its values could be large.
-async function eventsOf(place: { run: string; generation: number }, step: string): Promise<readonly HistoryEvent[]> {
-  const found: number[] = []
-  let after = -1
-  for (let read = 0; read < SEARCHED; read += PAGE) {
-    const page = await client().call('runs.history', { ...place, after, limit: PAGE, payloads: false })
-    found.push(...page.events.filter((event) => event.step === step).map(({ seq }) => seq))
-    if (page.next === undefined) break
-    after = page.next
-  }
-  const some = [...new Set([...found.slice(0, 2), ...found.slice(-2)])]
-  const pages = await Promise.all(
-    some.map((seq) => client().call('runs.history', { ...place, after: seq - 1, limit: 1 })),
-  )
-  return pages.flatMap(({ events }) => events)
 }

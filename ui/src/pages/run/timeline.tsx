@@ -1,5 +1,5 @@
 // The timeline: a row for each step, wait and child; idle time is folded.
-import type { Timeline } from 'pawl/client'
+import type { StepRecord, Timeline } from 'pawl/client'
 import { type ReactNode, useMemo, useRef } from 'react'
 import { Icon } from '../../components/icon.tsx'
 import { StatusMark } from '../../components/status-mark.tsx'
@@ -8,6 +8,7 @@ import { duration, visible } from '../../data/format.ts'
 import { useNow } from '../../data/now.ts'
 import { changeSettings, useSettings } from '../../data/settings.ts'
 import { text } from '../../text.ts'
+import { runText } from '../../texts/run.ts'
 import { type Bar, barsOf, hasBody, kindIcon, statusOf, type TimelineRow } from './bars.ts'
 import { type Scale, scaleOf } from './scale.ts'
 
@@ -15,12 +16,13 @@ const ROW = 30
 
 interface TimelineProps {
   readonly timeline: Timeline
+  readonly steps: readonly StepRecord[] | undefined
   readonly isOver: boolean
   readonly selected: string
   readonly onSelect: (key: string) => void
 }
 
-export function TimelineView({ timeline, isOver, selected, onSelect }: TimelineProps): ReactNode {
+export function TimelineView({ timeline, steps, isOver, selected, onSelect }: TimelineProps): ReactNode {
   const box = useRef<HTMLDivElement>(null)
   const tick = useNow()
   const { foldIdle } = useSettings()
@@ -72,8 +74,29 @@ export function TimelineView({ timeline, isOver, selected, onSelect }: TimelineP
           <div style={{ height: (rows.length - end) * ROW }} className="gap" />
         </div>
       </div>
+      <ToCome steps={steps} />
       <Legend />
     </div>
+  )
+}
+
+/** Steps of a graph that have not begun, and what they come after. */
+function ToCome({ steps = [] }: Pick<TimelineProps, 'steps'>): ReactNode {
+  const some = steps.filter(({ state }) => state === 'not started' || state === 'delayed')
+  if (some.length === 0) return null
+  return (
+    <ul className="to-come" aria-label={text.run.toCome}>
+      {some.slice(0, 50).map(({ step, after = [], state }) => (
+        <li key={step}>
+          <StatusMark status={state === 'delayed' ? 'waiting' : 'none'} word={false} />
+          <span className="mono cut">{visible(step)}</span>
+          <span className="muted cut">
+            {state === 'delayed' ? runText.graph.states.delayed : ''}
+            {after.length > 0 && ` ${runText.graph.after(visible(after.join(', ')))}`}
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 
