@@ -11,6 +11,7 @@ import type { CheckedRun } from './addons/builds/check-report.ts'
 import { type Codec, Codecs, checkCodecs } from './addons/codecs/codec.ts'
 import { encoded } from './addons/codecs/encoded.ts'
 import { parseGraph } from './addons/documents/parse.ts'
+import { publishInputSchemas } from './addons/input-schemas/input-schemas.ts'
 import { Retention } from './addons/retention/retention.ts'
 import { retentionWorkflow } from './addons/retention/workflow.ts'
 import { Schedules } from './addons/schedules/schedules.ts'
@@ -23,7 +24,7 @@ import { limits } from './core/base/limits.ts'
 import { checkName } from './core/base/names.ts'
 import type { Json } from './core/base/value.ts'
 import { visibleJson } from './core/base/visible.ts'
-import { Catalogue } from './core/catalogue/catalogue.ts'
+import { Catalogue, type StoredDefinition } from './core/catalogue/catalogue.ts'
 import type { Records } from './core/catalogue/records.ts'
 import { Client, untilClosed } from './core/client/client.ts'
 import { queryOf, type RunFilter, runFilter } from './core/client/filter.ts'
@@ -265,6 +266,9 @@ export class Engine extends Client implements AsyncDisposable {
       results: this.results,
     }
     const worker = new Worker(parts, this.#settingsOf(options))
+    publishInputSchemas(this.records, this.#registry.workflows.values()).catch(() => {
+      // Without them a form takes any JSON; the next worker tries again.
+    })
     this.#workers.add(worker, (options.signals ?? true) ? onShutdown(() => worker.drain()) : () => {})
     return worker
   }
@@ -330,6 +334,11 @@ export class Engine extends Client implements AsyncDisposable {
   /** Small shared values of the store. @internal */
   get records(): Records {
     return this.#catalogue.records
+  }
+
+  /** The newest version of a definition in the store. @internal */
+  newestDefinition(name: string): Promise<StoredDefinition | undefined> {
+    return this.#catalogue.newest(name)
   }
 
   /** The clock and randomness of this engine. @internal */

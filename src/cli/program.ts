@@ -22,6 +22,7 @@ import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
+import { queuesCommand } from './commands/queues.ts'
 import { resetCommand } from './commands/reset.ts'
 import { resolveCommand } from './commands/resolve.ts'
 import { resumeCommand } from './commands/resume.ts'
@@ -110,8 +111,8 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       scheduleCommand(),
     ],
     'Store and access:': [
-      ...[healthCommand(), workersCommand(), auditCommand(), exportCommand(), retentionCommand(), purgeCommand()],
-      ...[doctorCommand(), tokenCommand()],
+      ...[healthCommand(), workersCommand(), queuesCommand(), auditCommand(), exportCommand(), retentionCommand()],
+      ...[purgeCommand(), doctorCommand(), tokenCommand()],
     ],
   }
 }

@@ -21,6 +21,7 @@ export type { ClientCall, Interceptor, RequestAnswer, RequestCall, StartCall } f
 export { keyedRunId } from './client/new-run.ts'
 export type { HistoryEvent } from './client/public-history.ts'
 export { publicEvents, publicStart } from './client/public-history.ts'
+export type { QueueRecord } from './client/queues.ts'
 export {
   editOptions,
   forkOptions,
@@ -90,7 +91,7 @@ export {
   type Retry,
   type RetryPolicy,
 } from './definitions/options.ts'
-export { BATCH, OWN_WORKFLOWS, RETENTION, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
+export { BATCH, isStandalone, OWN_WORKFLOWS, RETENTION, SCHEDULE, startedAs } from './definitions/own-workflows.ts'
 export { checkPriority } from './definitions/plan.ts'
 export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'

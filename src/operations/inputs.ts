@@ -46,6 +46,7 @@ type TokenScope = Credential['scope']
 const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
 const schedule = required(text('The id of the schedule.'))
 const batch = required(text('The id of the batch.'))
+const view = required(text('The name of the view.'))
 const build = required(text('The name of the build.'))
 const workflow = required(text('The name of the workflow.'))
 const payload = given<unknown>('The payload of the message.', 'any JSON value')
@@ -82,6 +83,12 @@ export const inputs = {
   'runs.list': { ...filter, ...pageOptions },
   'runs.count': { ...filter, ...countOptions },
   'runs.groups': { ...filter, ...groupOptions },
+  'runs.histogram': {
+    ...filter,
+    startedAfter: required(runFilter.startedAfter),
+    startedBefore: required(runFilter.startedBefore),
+    bins: whole('Into how many equal spans the time is divided.', [1, limits.histogramBinsMax], { otherwise: '60' }),
+  },
   'runs.get': { run },
   'runs.why': { run },
   'runs.whyMany': {
@@ -168,7 +175,12 @@ export const inputs = {
   'schedules.pause': { schedule, note: reason },
   'schedules.resume': { schedule },
   'schedules.trigger': { schedule },
+  'schedules.slots': { schedule, ...backfillOptions },
   'schedules.backfill': { schedule, ...backfillOptions },
+  'views.list': {},
+  'views.set': { view, query: required(text('The query, as the filter bar of the web UI has it.')) },
+  'views.delete': { view },
+  'workflows.list': {},
   'definitions.list': {},
   'definitions.get': { name: required(text('The name of the definition.')) },
   'definitions.submit': {
@@ -195,8 +207,14 @@ export const inputs = {
     from: text('Where to go on: `next` of the call before.'),
   },
   'workers.list': {},
+  'queues.list': {},
   'health.get': {},
-  'audit.list': pageOptions,
+  'audit.list': {
+    ...pageOptions,
+    by: text('Only changes that were made with the token of this name.'),
+    operation: text('Only this operation, such as `runs.cancel`; or all that begin with `runs.`.'),
+    target: text('Only changes of this target: a run id, the id of a schedule, a build and so on.'),
+  },
   'tokens.list': {},
   'tokens.create': {
     name: required(text('What the token is for; the audit trail names it.')),

@@ -5,12 +5,15 @@ import type { BuildRecord } from '../addons/builds/builds.ts'
 import type { CheckReport } from '../addons/builds/check-report.ts'
 import type { RetentionRecord } from '../addons/retention/calls.ts'
 import type { SweepReport } from '../addons/retention/sweep.ts'
-import type { ScheduleDescription, ScheduleRecord } from '../addons/schedules/schedules.ts'
+import type { ScheduleDescription, ScheduleRecord, ScheduleSlots } from '../addons/schedules/schedules.ts'
+import type { ViewRecord } from '../addons/views/views.ts'
 import type { JsonSchema } from '../core/base/described.ts'
 import type { Failure } from '../core/base/failure.ts'
+import type { Json } from '../core/base/value.ts'
 import type {
   HistoryEvent,
   Page,
+  QueueRecord,
   RunGroup,
   RunRecord,
   StepRecord,
@@ -73,6 +76,24 @@ export interface HistoryPage {
   readonly next?: number
 }
 
+/** Runs that were started within a span of time, by their status now. */
+export interface HistogramBin {
+  readonly from: Date
+  readonly to: Date
+  readonly counts: Readonly<Record<string, number>>
+}
+
+/** A workflow that can be started. */
+export interface WorkflowInfo {
+  readonly name: string
+  /** How many living workers can run it. */
+  readonly workers: number
+  /** The newest version of its definition in the store, if it is a document. */
+  readonly version?: number
+  /** The JSON Schema of its input, if its code has a schema that can describe itself. */
+  readonly input?: Json
+}
+
 export interface Health {
   /** `degraded` if runs are in progress and no worker is alive. */
   readonly status: 'healthy' | 'degraded'
@@ -127,6 +148,7 @@ export interface Outputs {
   'runs.list': Page<RunRecord>
   'runs.count': { readonly count: number }
   'runs.groups': { readonly items: readonly RunGroup[] }
+  'runs.histogram': { readonly items: readonly HistogramBin[] }
   'runs.get': RunRecord
   'runs.why': Why
   'runs.whyMany': { readonly items: readonly WhyOrError[] }
@@ -171,7 +193,12 @@ export interface Outputs {
   'schedules.pause': Nothing
   'schedules.resume': Nothing
   'schedules.trigger': { readonly runId: string }
+  'schedules.slots': ScheduleSlots
   'schedules.backfill': { readonly slots: number }
+  'views.list': { readonly items: readonly ViewRecord[] }
+  'views.set': Nothing
+  'views.delete': Nothing
+  'workflows.list': { readonly items: readonly WorkflowInfo[] }
   'definitions.list': { readonly items: readonly string[] }
   'definitions.get': { readonly items: readonly StoredDefinition[] }
   'definitions.submit': Pick<Submitted, 'name' | 'version' | 'definitionHash'>
@@ -185,6 +212,7 @@ export interface Outputs {
   'retention.remove': Nothing
   'retention.purge': SweepReport
   'workers.list': { readonly items: readonly WorkerRecord[] }
+  'queues.list': { readonly items: readonly QueueRecord[] }
   'health.get': Health
   'audit.list': Page<AuditEntry>
   'tokens.list': { readonly items: readonly TokenRecord[] }
@@ -296,6 +324,18 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ worker: text, queues: list(text), 'workflows?': list(text), 'activities?': list(text) },
     ...{ 'build?': text, pin: flag, alive: flag, expiresAt: time },
   }),
+  Queue: shapeOf<QueueRecord>({
+    queue: text,
+    kind: { type: 'string', enum: ['run', 'task'] },
+    due: whole,
+    oldest: time,
+  }),
+  View: shapeOf<ViewRecord>({ name: text, query: text }),
+  Workflow: shapeOf<WorkflowInfo>({ name: text, workers: whole, 'version?': whole, 'input?': values }),
+  HistogramBin: shapeOf<HistogramBin>({
+    ...{ from: time, to: time },
+    counts: { type: 'object', additionalProperties: whole },
+  }),
   Health: shapeOf<Health>({
     ...{ status: { type: 'string', enum: ['healthy', 'degraded'] }, store: text, version: text },
     ...{ workers: shape({ alive: whole, all: whole }), runs: shape({ live: whole, paused: whole }) },
@@ -318,6 +358,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.list': page(ref('Run')),
   'runs.count': shape({ count: whole }),
   'runs.groups': items(ref('RunGroup')),
+  'runs.histogram': items(ref('HistogramBin')),
   'runs.get': ref('Run'),
   'runs.why': ref('Why'),
   'runs.whyMany': items({ ...shape({ run: text, 'why?': ref('Why') }), additionalProperties: true }),
@@ -361,7 +402,12 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'schedules.pause': undefined,
   'schedules.resume': undefined,
   'schedules.trigger': runId,
+  'schedules.slots': shapeOf<ScheduleSlots>({ slots: list(time), more: flag }),
   'schedules.backfill': shape({ slots: whole }),
+  'views.list': items(ref('View')),
+  'views.set': undefined,
+  'views.delete': undefined,
+  'workflows.list': items(ref('Workflow')),
   'definitions.list': items(text),
   'definitions.get': items(ref('Definition')),
   'definitions.submit': { ...shape({ name: text, version: whole, definitionHash: text }), additionalProperties: true },
@@ -375,6 +421,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'retention.remove': undefined,
   'retention.purge': shapeOf<SweepReport>({ purged: whole, needed: whole, byWorkflow: values, 'next?': text }),
   'workers.list': items(ref('Worker')),
+  'queues.list': items(ref('Queue')),
   'health.get': ref('Health'),
   'audit.list': page(ref('AuditEntry')),
   'tokens.list': items(ref('Token')),

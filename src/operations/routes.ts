@@ -42,6 +42,10 @@ export const routes = {
     ...{ method: 'GET', path: '/runs/groups', scope: 'read', success: 200, tool: 'read' },
     about: 'Count runs by what they wait for, why they failed, or what else they have in common; largest group first.',
   },
+  'runs.histogram': {
+    ...{ method: 'GET', path: '/runs/histogram', scope: 'read', success: 200 },
+    about: 'Count runs by status over the time in which they were started.',
+  },
   'runs.get': {
     ...{ method: 'GET', path: '/runs/{run}', scope: 'read', success: 200, tool: 'read' },
     about: 'Show a run: its status, input, output and attributes.',
@@ -235,11 +239,32 @@ export const routes = {
     ...{ method: 'POST', path: '/schedules/{schedule}/trigger', scope: 'operate', success: 201, tool: 'act' },
     about: 'Start a run of a schedule now.',
   },
+  'schedules.slots': {
+    ...{ method: 'GET', path: '/schedules/{schedule}/slots', scope: 'read', success: 200 },
+    about: 'List the slots of a schedule in a range of time: when it started or would have started runs.',
+  },
   'schedules.backfill': {
     ...{ method: 'POST', path: '/schedules/{schedule}/backfill', scope: 'operate', success: 202 },
     about: 'Start a run for every slot of a schedule in a range of time.',
   },
+  // ── Saved views ──
+  'views.list': {
+    ...{ method: 'GET', path: '/views', scope: 'read', success: 200 },
+    about: 'List the saved views of runs.',
+  },
+  'views.set': {
+    ...{ method: 'PUT', path: '/views/{view}', scope: 'operate', success: 204 },
+    about: 'Save a view of runs for everyone who uses the store, or replace the one with this name.',
+  },
+  'views.delete': {
+    ...{ method: 'DELETE', path: '/views/{view}', scope: 'operate', success: 204 },
+    about: 'Delete a saved view.',
+  },
   // ── Definitions and builds ──
+  'workflows.list': {
+    ...{ method: 'GET', path: '/workflows', scope: 'read', success: 200, tool: 'read' },
+    about: 'List the workflows that living workers can run, with the JSON Schema of the input where it is known.',
+  },
   'definitions.list': {
     ...{ method: 'GET', path: '/definitions', scope: 'read', success: 200, tool: 'read' },
     about: 'List the names of the definitions in the store that any worker can run.',
@@ -293,6 +318,10 @@ export const routes = {
   'workers.list': {
     ...{ method: 'GET', path: '/workers', scope: 'read', success: 200, tool: 'read' },
     about: 'List the workers that use the store, and what each can do.',
+  },
+  'queues.list': {
+    ...{ method: 'GET', path: '/queues', scope: 'read', success: 200, tool: 'read' },
+    about: 'List what waits for a worker, by queue: how much is due, and since when.',
   },
   'health.get': {
     ...{ method: 'GET', path: '/health', scope: 'read', success: 200, tool: 'read' },

@@ -15,6 +15,7 @@ import type {
   GroupOptions,
   Page,
   PageOptions,
+  QueueRecord,
   RunFilter,
   RunGroup,
   RunHandle,
@@ -46,7 +47,7 @@ import { groupsOf, refuseActivity, startOf } from './starts.ts'
 type SharedCalls = Pick<
   Client,
   | ('start' | 'startMany' | 'execute' | 'signalWithStart' | 'updateWithStart' | 'resolve' | 'reject')
-  | ('get' | 'list' | 'count' | 'definitions' | 'definitionNames' | 'submit' | 'workers')
+  | ('get' | 'list' | 'count' | 'definitions' | 'definitionNames' | 'submit' | 'workers' | 'queues')
 >
 
 /** What an engine and a client of a server both have, so that code can take either. */
@@ -232,6 +233,11 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
   /** The workers that use the store, and what each can do. */
   async workers(): Promise<readonly WorkerRecord[]> {
     return (await this.call('workers.list', {})).items
+  }
+
+  /** What waits for a worker, by queue: those that have waited longest first. */
+  async queues(): Promise<readonly QueueRecord[]> {
+    return (await this.call('queues.list', {})).items
   }
 
   /** Whole runs, to be archived or to be replayed in a test: one JSON text for each run. */

@@ -45,6 +45,7 @@ export class RemoteSchedules implements Pick<Schedules, 'set' | 'get' | 'list'> 
       resume: () => server.call('schedules.resume', schedule),
       delete: () => server.call('schedules.delete', schedule),
       trigger: async () => new RemoteRun(server, (await server.call('schedules.trigger', schedule)).runId),
+      slots: (range) => server.call('schedules.slots', { ...range, ...schedule }),
       backfill: async (range) => (await server.call('schedules.backfill', { ...range, ...schedule })).slots,
     }
   }

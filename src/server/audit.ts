@@ -21,6 +21,16 @@ interface OpenPage {
   readonly entries: StoredEntry[]
 }
 
+/** Which entries are listed. */
+interface AuditQuery {
+  readonly limit?: number
+  readonly cursor?: string
+  readonly by?: string
+  /** The name of an operation; or, with a dot at its end, what the name begins with. */
+  readonly operation?: string
+  readonly target?: string
+}
+
 /** An entry whose change is in progress. */
 export interface OpenEntry {
   /** Resolves when the entry is durable. */
@@ -146,9 +156,8 @@ export class Audit {
     return this.#page
   }
 
-  /** Entries, newest pages first. */
-  async list(given: { readonly limit?: number; readonly cursor?: string }): Promise<Page<AuditEntry>> {
-    const { limit = limits.listPageDefault, cursor } = given
+  /** Entries, newest pages first. With a filter a page may have fewer than `limit`, or none, and still a cursor. */
+  async list({ limit = limits.listPageDefault, cursor, ...filter }: AuditQuery): Promise<Page<AuditEntry>> {
     await this.flush()
     const newest = (await this.#records.get<number>(SPACE, HEAD))?.value ?? 0
     const [first, skipped] = placeOf(cursor, newest)
@@ -156,15 +165,26 @@ export class Audit {
     const items: AuditEntry[] = []
     let skip = skipped
     for (let number = first; number >= oldest; number--) {
+      if (first - number >= limits.auditPagesRead) return { items, cursor: `${number}-0` }
       const page = (await this.#records.get<StoredPage>(SPACE, keyOf(number)))?.value
       const entries = page?.number === number ? page.entries.toReversed() : []
-      const room = entries.slice(skip, skip + limit - items.length)
-      items.push(...room.map(({ at, ...entry }) => ({ at: new Date(at), ...entry })))
-      if (items.length === limit) return { items, cursor: `${number}-${skip + room.length}` }
+      for (; skip < entries.length; skip++) {
+        if (items.length === limit) return { items, cursor: `${number}-${skip}` }
+        const entry = entries[skip]
+        if (entry && fits(entry, filter)) items.push({ ...entry, at: new Date(entry.at) })
+      }
       skip = 0
     }
     return { items }
   }
+}
+
+function fits(entry: StoredEntry, { by, operation, target }: AuditQuery): boolean {
+  const isOf = (name: string): boolean =>
+    name.endsWith('.') ? entry.operation.startsWith(name) : entry.operation === name
+  if (by !== undefined && entry.by !== by) return false
+  if (target !== undefined && entry.target !== target) return false
+  return operation === undefined || isOf(operation)
 }
 
 function keyOf(number: number): string {

@@ -1,5 +1,5 @@
 // I8, V10, O8, W4: operations on many runs, and what a store or server tells of itself, with --store and --url.
-import { type Engine, open } from 'pawl'
+import { type Engine, open, workflow } from 'pawl'
 import { type Server, server } from 'pawl/server'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { CommandLine } from './command-line.ts'
@@ -70,12 +70,17 @@ describe.each(['--store', '--url'])('with %s', (flag) => {
     expect(well).toMatchObject({ code: 0 })
     expect(JSON.parse(well.stdout)).toMatchObject({ status: 'healthy', workers: { alive: 1, all: 1 } })
     expect((await cli.pawl('workers')).stdout).toMatch(/WORKER +STATE[^]*w1 +alive +default/)
+    const elsewhere = await engine.start(workflow.declare('order'), undefined, { queue: 'mail' })
+    expect((await cli.pawl('queues')).stdout).toMatch(/QUEUE +WAITING[^]*mail +1 run +due .* none: start one/)
+    await elsewhere.terminate('over')
+    expect((await cli.pawl('queues', '--json')).stdout).not.toContain('"mail"')
     await cli.pawl('batch', 'cancel', '--limit', '1', '--dry-run', '--reason', 'closing time')
     const audit = await cli.pawl('audit')
     expect(audit.stdout).toMatch(/WHEN +WHO[^]*local +batches.preview +- +done +closing time/)
     expect(JSON.parse((await cli.pawl('audit', '--limit', '1', '--json')).stdout)).toMatchObject({
       items: [{ by: 'local' }],
     })
+    expect((await cli.pawl('audit', '--operation', 'tokens.')).stdout).toBe('No change of the audit trail matches.\n')
     await worker.drain()
   })
 })

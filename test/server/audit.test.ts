@@ -222,3 +222,30 @@ test('a token sees the runs, tokens and trail of its own namespace only', async 
   expect((await call('/audit', { token })).body).toEqual({ items: [] })
   await api.close()
 })
+
+test('O8: the trail by who, what and to what; a filter that finds little says where to continue', async () => {
+  const opened = await engine()
+  const trail = new Audit(opened.records, systemClock)
+  const kinds = ['runs.cancel', 'runs.pause', 'builds.retire'] as const
+  for (let n = 0; n < 60; n++) {
+    const entry = { by: n % 2 === 0 ? 'ada' : 'bob', operation: kinds[n % 3] ?? '', target: `t${n % 4}` }
+    trail.add({ ...entry, requestId: `r${n}` }).end('done')
+  }
+  const idsOf = async (filter: object): Promise<string[]> => {
+    const found: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await trail.list({ ...filter, limit: 7, ...(cursor !== undefined && { cursor }) })
+      found.push(...page.items.map(({ requestId }) => requestId))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    return found
+  }
+  const all = Array.from({ length: 60 }, (_, n) => n).toReversed()
+  const ids = (fits: (n: number) => boolean): string[] => all.filter(fits).map((n) => `r${n}`)
+  expect(await idsOf({})).toEqual(ids(() => true))
+  expect(await idsOf({ by: 'ada' })).toEqual(ids((n) => n % 2 === 0))
+  expect(await idsOf({ operation: 'runs.' })).toEqual(ids((n) => n % 3 < 2))
+  expect(await idsOf({ operation: 'runs.pause', target: 't1' })).toEqual(ids((n) => n % 3 === 1 && n % 4 === 1))
+  expect(await idsOf({ by: 'nobody' })).toEqual([])
+})

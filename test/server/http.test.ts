@@ -19,6 +19,7 @@ import {
   type Input,
   openWorld,
   quiet,
+  samples,
   type World,
   wireOf,
   workflows,
@@ -231,10 +232,9 @@ describe('I3 I7: every operation, called successfully', () => {
     expect(await ok('schedules.get', { schedule })).toMatchObject({ id: schedule, workflow: 'double', paused: false })
     expect(await ok('schedules.list')).toMatchObject({ items: [{ id: schedule }] })
     await ok('schedules.update', { schedule, overlap: 'skip', timeZone: null })
-    await ok('schedules.pause', { schedule, note: 'a test' })
-    await ok('schedules.resume', { schedule })
-    await ok('schedules.trigger', { schedule })
+    for (const verb of ['pause', 'resume', 'trigger'] as const) await ok(`schedules.${verb}`, { schedule })
     const range = { from: '2026-01-01T00:00:00Z', to: '2026-01-03T00:00:00Z' }
+    expect(await ok('schedules.slots', { schedule, ...range })).toMatchObject({ more: false })
     expect(await ok('schedules.backfill', { schedule, ...range })).toEqual({ slots: 2 })
     await ok('schedules.delete', { schedule })
   })
@@ -242,6 +242,8 @@ describe('I3 I7: every operation, called successfully', () => {
   test('the server, its builds and its tokens', async () => {
     expect(await ok('health.get')).toMatchObject({ status: 'healthy', store: 'memory' })
     expect(await ok('workers.list')).toMatchObject({ items: [{ alive: true }] })
+    const read = ['runs.histogram', 'views.set', 'views.list', 'views.delete', 'workflows.list', 'queues.list'] as const
+    for (const name of read) await ok(name, samples[name])
     expect(await ok('me.get')).toEqual({ name: 'tests', scope: 'admin' })
     await ok('builds.rollOut', { build: 'b1', percent: 5 })
     expect(JSON.stringify(await ok('builds.list'))).toContain('b1')

@@ -58,6 +58,8 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/batches': [...common, entry, browserEntry, 'activity-client.ts'],
   'addons/retention': [...common, entry, storeEntry, 'activity-client.ts'],
   'addons/builds': [...common, entry],
+  'addons/input-schemas': [...common, entry],
+  'addons/views': [...common, entry],
   'addons/diagrams': ['core/base', entry],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
@@ -81,7 +83,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   'index.ts': [...Object.keys(core), entry, ...Object.keys(upper), 'engine.ts', 'metrics'],
   metrics: [...common, entry, 'operations/version.ts', 'engine.ts'],
   otel: [...common, entry, 'operations/version.ts'],
-  operations: [...common, entry, ...operable, 'engine.ts'],
+  operations: [...common, entry, ...operable, 'addons/input-schemas', 'addons/views', 'engine.ts'],
   server: [...common, entry, 'operations', 'metrics', 'engine.ts'],
   remote: [...common, entry, browserEntry, ...operable, 'addons/diagrams', 'operations'],
   mcp: [...common, entry, 'operations', 'engine.ts'],

@@ -21,8 +21,11 @@ describe('I13: the web UI', () => {
   test('a run is started, watched, signalled by the why bar, and seen to complete', async () => {
     const { page, complaints } = await openPage(browser)
     await page.goto(`${place.url}/`)
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe('/overview')
+    await page.keyboard.press('g')
+    await page.keyboard.press('r')
     await page.getByRole('heading', { name: 'Runs' }).waitFor()
-    expect(new URL(page.url()).pathname).toBe('/runs')
     await page.getByText('Live ·').waitFor()
 
     const run = await place.engine.start(order, 500, { workflowId: 'order-1' })

@@ -1,8 +1,8 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, Suspense } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { Shell, Top } from './components/shell.tsx'
-import { Teach } from './components/states.tsx'
+import { Skeleton, Teach } from './components/states.tsx'
 import { Toasts } from './components/toasts.tsx'
 import { needsToken, queries } from './data/client.ts'
 import { useShared } from './data/store.ts'
@@ -19,17 +19,19 @@ export function App(): ReactNode {
         <SignIn />
       ) : (
         <Shell items={items}>
-          <Switch>
-            {pages.map(({ path, component }) => (
-              <Route key={path} path={path} component={component} />
-            ))}
-            <Route path="/">
-              <Redirect to={FIRST} replace />
-            </Route>
-            <Route>
-              <Missing />
-            </Route>
-          </Switch>
+          <Suspense fallback={<Skeleton />}>
+            <Switch>
+              {pages.map(({ path, component }) => (
+                <Route key={path} path={path} component={component} />
+              ))}
+              <Route path="/">
+                <Redirect to={FIRST} replace />
+              </Route>
+              <Route>
+                <Missing />
+              </Route>
+            </Switch>
+          </Suspense>
         </Shell>
       )}
       <Toasts />

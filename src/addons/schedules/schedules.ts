@@ -94,8 +94,17 @@ export interface Schedule {
   trigger(): Promise<RunHandle<unknown>>
   /** Starts a run for every slot in a range of time; returns how many. */
   backfill(range: { readonly from: Date; readonly to: Date }): Promise<number>
+  /** The slots of a range of time, past or to come, whether it is paused or not; at most 1,000. */
+  slots(range: { readonly from: Date; readonly to: Date }): Promise<ScheduleSlots>
   /** Deletes the schedule. Its runs in progress continue. */
   delete(): Promise<void>
+}
+
+/** Slots of a schedule, in order. */
+export interface ScheduleSlots {
+  readonly slots: readonly Date[]
+  /** There are more in the range. */
+  readonly more: boolean
 }
 
 /** Starts runs at set times: `engine.schedules`. */
@@ -157,6 +166,13 @@ export class Schedules {
       resume: () => send({ do: 'resume' }),
       delete: () => send({ do: 'delete' }),
       trigger: async () => this.#trigger(id, await this.#specOf(await live())),
+      slots: async (range) => {
+        checkOptions(backfillOptions, range, { of: 'slots' })
+        const { from, to } = range
+        const spec = await this.#specOf(await live())
+        const found = slotsOf(spec, instant(from, 'from') - 1, instant(to, 'to'), limits.slotsListedMax)
+        return { slots: found.slots.map((slot) => new Date(slot)), more: found.more }
+      },
       backfill: async (range) => {
         checkOptions(backfillOptions, range, { of: 'backfill' })
         const { from, to } = range

@@ -10,6 +10,9 @@ import { clockTime, paint, plain, print, printJson, printTable } from '../output
 interface Options extends CommonOptions {
   readonly limit: number
   readonly cursor?: string
+  readonly by?: string
+  readonly operation?: string
+  readonly target?: string
 }
 
 const heads = [
@@ -26,16 +29,19 @@ export function auditCommand(): Command {
     new Command('audit')
       .description('list who changed what through a server, newest first')
       .option('--limit <count>', 'the most entries to list', parseCount, 20)
+      .option('--by <name>', 'only changes made with the token of this name')
+      .option('--operation <name>', 'only this operation, such as runs.cancel; or runs. for all of runs')
+      .option('--target <id>', 'only changes of this run, schedule, build and so on')
       .option('--cursor <cursor>', 'continue an earlier list'),
   ).action(audit)
 }
 
 async function audit(options: Options): Promise<void> {
   await withApi(options, async (api) => {
-    const { limit, cursor } = options
-    const page = await api().call('audit.list', defined({ limit, cursor }))
+    const { limit, cursor, by, operation, target } = options
+    const page = await api().call('audit.list', defined({ limit, cursor, by, operation, target }))
     if (options.json) return printJson(page)
-    if (page.items.length === 0) return print('Nobody has changed anything through a server.')
+    if (page.items.length === 0 && page.cursor === undefined) return print(nothing(options))
     const now = systemClock.now()
     printTable(
       heads,
@@ -43,6 +49,11 @@ async function audit(options: Options): Promise<void> {
     )
     if (page.cursor !== undefined) print(paint('dim', `more: repeat with --cursor ${shellWord(page.cursor)}`))
   })
+}
+
+function nothing({ by, operation, target }: Options): string {
+  const isFiltered = by !== undefined || operation !== undefined || target !== undefined
+  return isFiltered ? 'No change of the audit trail matches.' : 'Nobody has changed anything through a server.'
 }
 
 function cells({ at, by, operation, target, reason, outcome }: AuditEntry, now: number): string[] {

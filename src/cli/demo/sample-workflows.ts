@@ -90,6 +90,26 @@ export const reminders = workflow('subscription_reminder', async (ctx, customer:
   }
 })
 
+/** Two versions of a graph as data: the second one asks for more, and pays. */
+export const parcels = [
+  {
+    name: 'parcel',
+    parameters: { city: { type: 'string', required: true } },
+    nodes: [{ id: 'book', handler: 'book' }],
+  },
+  {
+    name: 'parcel',
+    parameters: {
+      city: { type: 'string', required: true, description: 'where it goes' },
+      express: { type: 'boolean', default: false },
+    },
+    nodes: [
+      { id: 'book', handler: 'book' },
+      { id: 'pay', handler: 'pay', after: ['book'] },
+    ],
+  },
+] as const
+
 export const samples = {
   workflows: [orders, trips, settlement, region, reminders],
   activities: [book, cancelBooking, pay, sum],

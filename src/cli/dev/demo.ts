@@ -7,7 +7,16 @@ import { formatDuration } from '../../core/base/time.ts'
 import { sleep, systemClock } from '../../core/runtime/clock.ts'
 import { consoleLogger, type Logger } from '../../core/runtime/logger.ts'
 import type { Engine } from '../../index.ts'
-import { APPROVAL_CENTS, approval, orders, reminders, samples, settlement, trips } from '../demo/sample-workflows.ts'
+import {
+  APPROVAL_CENTS,
+  approval,
+  orders,
+  parcels,
+  reminders,
+  samples,
+  settlement,
+  trips,
+} from '../demo/sample-workflows.ts'
 import { openStore, suggestedCommand } from '../options.ts'
 import { paint, print } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
@@ -61,6 +70,7 @@ const quiet: Logger = {
 async function keepBusy(engine: Engine, stop: AbortSignal): Promise<void> {
   await engine.schedules.set('settlement', { every: '1m', overlap: 'skip', catchUp: 'skip', workflow: settlement })
   await setTheScene(engine)
+  await submitDocuments(engine)
   const first = await nextNumber(engine)
   for (let number = first; !stop.aborted; number++) {
     const cents = 1_900 + ((number * 3_571) % 18_000)
@@ -86,6 +96,17 @@ async function setTheScene(engine: Engine): Promise<void> {
   const paused = await engine.start(reminders, 'Grace', { workflowId: 'reminder-grace', reuse })
   if (paused.isNew) await paused.pause('the address is being checked by phone')
 }
+
+/** A definition with two versions, and schedules that fire at night. */
+async function submitDocuments(engine: Engine): Promise<void> {
+  for (const document of parcels) await engine.submit(document)
+  await engine.schedules.set('nightly-report', {
+    ...{ cron: '30 3 * * *', timeZone: 'Europe/Berlin', workflow: settlement },
+  })
+  await engine.schedules.set('old-export', { cron: '0 4 1 * *', workflow: settlement, ...exportIsPaused })
+}
+
+const exportIsPaused = { paused: true, note: 'the partner is on holiday' } as const
 
 /** In a store that is used again the numbers go on. */
 async function nextNumber(engine: Engine): Promise<number> {

@@ -424,6 +424,15 @@ export const limits = {
   listShownRuns: 50,
   /** Lanes (name, queue, priority) that a list reads one by one; with more, it reads all runs. */
   listLanesMax: 64,
+  /** Spans of time that one histogram has. */
+  histogramBinsMax: 120,
+  /** Slots of a schedule that one call lists. */
+  slotsListedMax: 1_000,
+  /** Saved views of runs, and the characters of the query of one. */
+  viewsMax: 100,
+  viewQueryLengthMax: 2_000,
+  /** Characters of the JSON Schema of an input that workers publish: a larger one is not for a form. */
+  inputSchemaLengthMax: 65_536,
   /** Runs that one call explains. */
   whyRunsMax: 200,
   /** Characters of a user's value that a tool shows to a language model. */
@@ -502,6 +511,8 @@ export const limits = {
   auditLengthMax: 512,
   /** Time in which a server that stops accepts connections that wait, and in which those may send a request. */
   lastConnectionsMs: 2_000,
+  /** Pages of the audit trail that one call with a filter reads; the answer says where to continue. */
+  auditPagesRead: 200,
   /** Entries in one page of the audit trail. */
   auditPageEntries: 16,
   /** Pages of the audit trail that are kept. */

@@ -36,6 +36,7 @@ import { hasTaken } from './history.ts'
 import { checkRef, signalId, updateId } from './ids.ts'
 import { around, type Interceptor, interceptedHandle, type StartCall, startThrough } from './interceptors.ts'
 import { type Known, newRun } from './new-run.ts'
+import { type QueueRecord, queuesOf } from './queues.ts'
 import { Results } from './results.ts'
 import type { HandleHost, RunHandle, StartedRun } from './run-handle.ts'
 import { type RunRecord, recordOf } from './run-record.ts'
@@ -169,6 +170,11 @@ export class Client {
     const [loaded] = await this.host.load([{ type: 'sessions' }])
     const { now, sessions } = loaded?.type === 'sessions' ? loaded : { now: 0, sessions: [] }
     return sessions.map((session) => workerOf(session, now))
+  }
+
+  /** What waits for a worker, by queue: those that have waited longest first. */
+  queues(): Promise<readonly QueueRecord[]> {
+    return queuesOf((asks) => this.host.load(asks))
   }
 
   /** Starts a run of a workflow, or an activity on its own. When this resolves, the run is durable. */

@@ -5,7 +5,7 @@ import { limits } from '../../core/base/limits.ts'
 import { isUuid } from '../../core/base/names.ts'
 import { type Duration, milliseconds } from '../../core/base/time.ts'
 import { quote } from '../../core/base/visible.ts'
-import { type Page, type PageOptions, type RunHandle, type RunRef, type Why, whyText } from '../../core/index.ts'
+import { type Page, type RunHandle, type RunRef, type Why, whyText } from '../../core/index.ts'
 import type { Engine } from '../../engine.ts'
 import type { InputOf } from '../inputs.ts'
 import type { Answer, AuditEntry, Credential, Outcome, OutputOf, TokenRecord } from '../outputs.ts'
@@ -18,7 +18,7 @@ export interface ServerBooks {
     create(given: Credential & { readonly expiresAt?: Date }): Promise<TokenRecord & { readonly token: string }>
     revoke(id: string): Promise<void>
   }
-  readonly audit: { list(page: PageOptions): Promise<Page<AuditEntry>> }
+  readonly audit: { list(page: InputOf<'audit.list'>): Promise<Page<AuditEntry>> }
 }
 
 /** Who makes a call, and with what. */

@@ -1,9 +1,11 @@
 // Operations on everything but runs: completions, schedules, definitions, builds, workers and the server itself.
+import { inputSchemas, schemaOfDocument } from '../../addons/input-schemas/input-schemas.ts'
+import { deleteView, listViews, setView } from '../../addons/views/views.ts'
 import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
-import { LIVE, workflow } from '../../core/index.ts'
-import type { Health, TokenRecord } from '../outputs.ts'
+import { isStandalone, LIVE, OWN_WORKFLOWS, workflow } from '../../core/index.ts'
+import type { Health, TokenRecord, WorkflowInfo } from '../outputs.ts'
 import type { OperationName } from '../routes.ts'
 import { version } from '../version.ts'
 import type { Caller, Handlers } from './context.ts'
@@ -58,9 +60,20 @@ export const others: Handlers<OtherOperation> = {
   'schedules.trigger': async ({ schedule }, { engine }) => {
     return { runId: (await engine.schedules.get(schedule).trigger()).runId }
   },
+  'schedules.slots': ({ schedule, ...range }, { engine }) => engine.schedules.get(schedule).slots(range),
   'schedules.backfill': async ({ schedule, ...range }, { engine }) => {
     return { slots: await engine.schedules.get(schedule).backfill(range) }
   },
+  'views.list': async (_, { engine }) => ({ items: await listViews(engine.records) }),
+  'views.set': async ({ view: name, query }, { engine }) => {
+    await setView(engine.records, { name, query })
+    return undefined
+  },
+  'views.delete': async ({ view }, { engine }) => {
+    await deleteView(engine.records, view)
+    return undefined
+  },
+  'workflows.list': async (_, caller) => ({ items: await workflowsOf(caller) }),
   'definitions.list': async (_, { engine }) => ({ items: await engine.definitionNames() }),
   'definitions.get': async ({ name }, { engine }) => {
     const items = await engine.definitions(name)
@@ -93,6 +106,7 @@ export const others: Handlers<OtherOperation> = {
   },
   'retention.purge': ({ policy, ...options }, { engine }) => engine.retention.purgeSome(policy, options),
   'workers.list': async (_, { engine }) => ({ items: await engine.workers() }),
+  'queues.list': async (_, { engine }) => ({ items: await engine.queues() }),
   'health.get': (_, caller) => health(caller),
   'audit.list': (page, { books }) => books.audit.list(page),
   'tokens.list': async (_, caller) => ({ items: await tokensOf(caller) }),
@@ -109,6 +123,30 @@ export const others: Handlers<OtherOperation> = {
 /** The tokens of the caller's namespace. */
 async function tokensOf({ books, namespace }: Caller): Promise<readonly TokenRecord[]> {
   return (await books.tokens.list()).filter((token) => token.namespace === namespace)
+}
+
+/** What can be started: the workflows that living workers name, and the documents in the store. */
+async function workflowsOf({ engine }: Caller): Promise<readonly WorkflowInfo[]> {
+  const [workers, documents, schemas] = await Promise.all([
+    engine.workers(),
+    engine.definitionNames(),
+    inputSchemas(engine.records),
+  ])
+  const alive = workers.filter((worker) => worker.alive)
+  const named = alive.flatMap(({ workflows = [] }) => workflows)
+  const own: readonly string[] = OWN_WORKFLOWS
+  const names = [...new Set([...named, ...documents])]
+    .filter((name) => !own.includes(name) && !isStandalone(name))
+    .toSorted()
+  return Promise.all(
+    names.map(async (name) => {
+      const isDocument = documents.includes(name)
+      const able = alive.filter(({ workflows }) => isDocument || !workflows || workflows.includes(name)).length
+      const newest = isDocument ? await engine.newestDefinition(name) : undefined
+      const input = schemas.get(name) ?? schemaOfDocument(newest?.document)
+      return defined({ name, workers: able, version: newest?.version, input })
+    }),
+  )
 }
 
 async function health({ engine }: Caller): Promise<Health> {

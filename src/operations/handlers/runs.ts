@@ -19,7 +19,7 @@ import {
   workflow,
 } from '../../core/index.ts'
 import type { InputOf } from '../inputs.ts'
-import type { HistoryPage, Started, WhyOrError } from '../outputs.ts'
+import type { HistogramBin, HistoryPage, Started, WhyOrError } from '../outputs.ts'
 import type { OperationName, Scope } from '../routes.ts'
 import { plainText } from '../wire.ts'
 import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, unfinished, waitOf } from './context.ts'
@@ -27,6 +27,7 @@ import { answerWithin, type Caller, type Handlers, outcomeOf, refOf, unfinished,
 type RunOperation = Extract<OperationName, `runs.${string}`>
 
 const accepted = { accepted: true } as const
+const HISTOGRAM_BINS = 60
 /** Answers are found by the id of their message: the name is only for types. */
 const anyUpdate = update<never, unknown>('any')
 
@@ -57,6 +58,7 @@ export const runs: Handlers<RunOperation> = {
   'runs.groups': async ({ by, limit, ...filter }, { engine }) => {
     return { items: await engine.groups(filter, defined({ by, limit })) }
   },
+  'runs.histogram': histogram,
   'runs.get': ({ run }, caller) => at(caller, run).describe(),
   'runs.why': ({ run }, caller) => at(caller, run).why(),
   'runs.whyMany': async ({ runs: all }, caller) => {
@@ -237,4 +239,26 @@ async function updateWithStart(
 function tooMany(count: number): PawlError {
   const message = `${count} runs are too many for one call; expected at most ${limits.batchElements}. Make several calls.`
   return new PawlError('INPUT_INVALID', message)
+}
+
+/** Bins are counted one after the other, so that a chart takes no more of the store than one count. */
+async function histogram(
+  { startedAfter, startedBefore, bins = HISTOGRAM_BINS, ...filter }: InputOf<'runs.histogram'>,
+  { engine, signal: stop }: Caller,
+): Promise<{ readonly items: readonly HistogramBin[] }> {
+  const [from, to] = [startedAfter.getTime(), startedBefore.getTime()]
+  if (to <= from) {
+    const message = 'startedBefore is not after startedAfter; expected a span of time. Exchange them.'
+    throw new PawlError('INPUT_INVALID', message)
+  }
+  const edge = (index: number): Date => new Date(Math.round(from + ((to - from) * index) / bins))
+  const items: HistogramBin[] = []
+  for (let index = 0; index < bins; index++) {
+    stop.throwIfAborted()
+    const span = { startedAfter: edge(index), startedBefore: edge(index + 1) }
+    const groups = await engine.groups({ ...filter, ...span }, { by: 'status' })
+    const counts = Object.fromEntries(groups.map(({ key, count }) => [key, count]))
+    items.push({ from: span.startedAfter, to: span.startedBefore, counts })
+  }
+  return { items }
 }

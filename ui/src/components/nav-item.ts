@@ -6,4 +6,10 @@ export interface NavItem {
   readonly icon: string
   /** The key after `g`. */
   readonly key: string
+  /** The heading above it, if it is the first of a group. */
+  readonly group?: string
+  /** It is in the bar of a phone; the others are behind `More`. */
+  readonly isMain?: true
+  /** Its label there, if another fits better. */
+  readonly short?: string
 }

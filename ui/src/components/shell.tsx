@@ -1,6 +1,6 @@
 // What is around every page: the navigation, the bar on top, the palette and the help for keys.
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { Fragment, type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { client, signOut } from '../data/client.ts'
 import { clock, duration } from '../data/format.ts'
@@ -11,12 +11,13 @@ import { changeSettings, type Theme, tokenOfTab, useSettings } from '../data/set
 import { shared, useShared } from '../data/store.ts'
 import { text } from '../text.ts'
 import { copy } from './copy-button.tsx'
+import { Dialog } from './dialog.tsx'
 import { Icon } from './icon.tsx'
 import { KeyHelp } from './key-help.tsx'
 import type { NavItem } from './nav-item.ts'
 import { Palette } from './palette.tsx'
 
-const opened = shared<'palette' | 'keys' | undefined>(undefined)
+const opened = shared<'palette' | 'keys' | 'more' | undefined>(undefined)
 
 export function openPalette(): void {
   opened.set('palette')
@@ -54,6 +55,7 @@ export function Shell({
       <BottomBar items={items} />
       {open === 'palette' && <Palette items={items} onClose={close} />}
       {open === 'keys' && <KeyHelp onClose={close} />}
+      {open === 'more' && <More items={items} onClose={close} />}
     </div>
   )
 }
@@ -71,11 +73,18 @@ function Side({ items }: { readonly items: readonly NavItem[] }): ReactNode {
         <Icon name="pawl" />
         <span className="t">{text.product}</span>
       </Link>
-      {items.map(({ path, label, icon }) => (
-        <Link key={path} className="nav" href={path} aria-current={isCurrent(path)} title={label}>
-          <Icon name={icon} />
-          <span className="t">{label}</span>
-        </Link>
+      {items.map(({ path, label, icon, group }) => (
+        <Fragment key={path}>
+          {group !== undefined && (
+            <span className="group">
+              <span className="t">{group}</span>
+            </span>
+          )}
+          <Link className="nav" href={path} aria-current={isCurrent(path)} title={label}>
+            <Icon name={icon} />
+            <span className="t">{label}</span>
+          </Link>
+        </Fragment>
       ))}
       <Foot />
     </nav>
@@ -133,24 +142,43 @@ function Live(): ReactNode {
 
 function BottomBar({ items }: { readonly items: readonly NavItem[] }): ReactNode {
   const isCurrent = useIsCurrent()
-  const { theme } = useSettings()
   return (
     <nav className="bottom-nav" aria-label={`${text.nav.main}, narrow`}>
-      {items.slice(0, 3).map(({ path, label, icon }) => (
-        <Link key={path} href={path} aria-current={isCurrent(path)}>
-          <Icon name={icon} />
-          {label}
-        </Link>
-      ))}
+      {items
+        .filter(({ isMain }) => isMain)
+        .map(({ path, label, icon, short = label }) => (
+          <Link key={path} href={path} aria-current={isCurrent(path)}>
+            <Icon name={icon} />
+            {short}
+          </Link>
+        ))}
       <button type="button" onClick={openPalette}>
         <Icon name="search" />
         {text.nav.find}
       </button>
-      <button type="button" onClick={() => changeSettings({ theme: nextTheme[theme] })}>
-        <Icon name={theme === 'dark' ? 'moon' : 'sun'} />
-        {text.theme[theme].replace(/^.*: (as the )?/, '')}
+      <button type="button" onClick={() => opened.set('more')}>
+        <Icon name="menu" />
+        {text.nav.more}
       </button>
     </nav>
+  )
+}
+
+/** On a phone: the pages that the bar has no room for, and the choices of the side bar's foot. */
+function More({ items, onClose }: { readonly items: readonly NavItem[]; readonly onClose: () => void }): ReactNode {
+  const isCurrent = useIsCurrent()
+  return (
+    <Dialog title={text.nav.more} onClose={onClose}>
+      <nav className="more-nav" aria-label={text.nav.more}>
+        {items.map(({ path, label, icon }) => (
+          <Link key={path} className="nav" href={path} aria-current={isCurrent(path)} onClick={onClose}>
+            <Icon name={icon} />
+            {label}
+          </Link>
+        ))}
+      </nav>
+      <Foot />
+    </Dialog>
   )
 }
 

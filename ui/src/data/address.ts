@@ -1,6 +1,8 @@
 // What a page shows is in its address.
 import { useLocation, useSearch } from 'wouter'
 
+export { runPath, runsPath } from './pages.ts'
+
 /** A field of the query of the address. An empty one is left out. */
 export function useField(name: string): readonly [string, (value: string, options?: { push?: boolean }) => void] {
   // The router says when it changes; but it decodes it, so that a value with an escape would be decoded twice.
@@ -24,12 +26,4 @@ export function useSegment(place: number): string {
   } catch {
     return segment
   }
-}
-
-export function runPath(run: string, tab?: string): string {
-  return `/runs/${encodeURIComponent(run)}${tab === undefined ? '' : `/${tab}`}`
-}
-
-export function runsPath(query: string): string {
-  return query === '' ? '/runs' : `/runs?q=${encodeURIComponent(query)}`
 }

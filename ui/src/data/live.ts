@@ -13,7 +13,8 @@ export interface Connection {
 /** The stream of the page. */
 export const connection = shared<Connection>({ state: 'none', since: Date.now() })
 
-function note(state: Connection['state']): void {
+/** Says whether the page hears of changes. */
+export function noteConnection(state: Connection['state']): void {
   if (connection.get().state !== state) connection.set({ state, since: Date.now() })
 }
 
@@ -40,7 +41,7 @@ export function useLive<N extends keyof LiveEvents>(
       timer = undefined
       handler.current(pending.splice(0))
     }
-    const options = { signal: stop.signal, onConnection: note }
+    const options = { signal: stop.signal, onConnection: noteConnection }
     const follow = async (): Promise<void> => {
       for await (const event of client().live(stream, revived(key) as OperationInput<N>, options)) {
         pending.push(event)
@@ -50,12 +51,12 @@ export function useLive<N extends keyof LiveEvents>(
     follow().catch((error: unknown) => {
       if (stop.signal.aborted) return
       noteRefusal(error)
-      note('lost')
+      noteConnection('lost')
     })
     return () => {
       stop.abort()
       clearTimeout(timer)
-      note('none')
+      noteConnection('none')
     }
   }, [key, stream])
 }

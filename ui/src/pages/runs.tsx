@@ -2,6 +2,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Icon } from '../components/icon.tsx'
 import { openPalette, Top } from '../components/shell.tsx'
+import { StartLink } from '../components/start-link.tsx'
 import { Problem, Skeleton, Teach } from '../components/states.tsx'
 import { useField } from '../data/address.ts'
 import { partsOf, textOf } from '../data/filter.ts'
@@ -10,6 +11,8 @@ import { useKeys } from '../data/keys.ts'
 import { text } from '../text.ts'
 import { BulkBar } from './runs/bulk-bar.tsx'
 import { FilterBar, FilterProblems } from './runs/filter-bar.tsx'
+import { Histogram } from './runs/histogram.tsx'
+import { SavedViews, useSavedViews, ViewOperations } from './runs/saved-views.tsx'
 import { RunsTable } from './runs/table.tsx'
 import { type RunList, useRuns } from './runs/use-runs.ts'
 import { NeedsAPerson, Views } from './runs/views.tsx'
@@ -17,6 +20,7 @@ import { NeedsAPerson, Views } from './runs/views.tsx'
 export function RunsPage(): ReactNode {
   const [query, setQuery] = useField('q')
   const list = useRuns(query)
+  const saved = useSavedViews()
   const field = useRef<HTMLInputElement>(null)
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
@@ -42,16 +46,22 @@ export function RunsPage(): ReactNode {
   const change = (next: string): void => setQuery(next, { push: true })
   return (
     <>
-      <Top>
+      <Top actions={<StartLink />}>
         <h1>{text.runs.title}</h1>
       </Top>
       <NeedsAPerson />
-      <Views query={query} />
+      <Views query={query}>
+        <SavedViews query={query} views={saved} />
+      </Views>
       <div className="filter">
         <FilterBar query={query} problems={list.problems} onChange={change} workflows={workflows} field={field} />
+        {list.problems.size === 0 && <ViewOperations query={query} views={saved} />}
         <Newer list={list} />
       </div>
       <FilterProblems problems={list.problems} />
+      {list.problems.size === 0 && list.rows.length > 0 && (
+        <Histogram filter={list.filter} query={query} onSpan={(from, to) => change(withSpan(query, from, to))} />
+      )}
       <div className="wrap">
         <Rows list={list} query={query} onQuery={change} selected={selected} onSelect={setSelected} />
         {selected.size > 0 && (
@@ -67,6 +77,12 @@ export function RunsPage(): ReactNode {
       </div>
     </>
   )
+}
+
+/** The query, with this time of the start instead of the one that it had. */
+function withSpan(query: string, from: Date, to: Date): string {
+  const others = partsOf(query).filter(({ key }) => key !== 'started')
+  return `${textOf(others)} started:${from.toISOString()}..${to.toISOString()}`.trim()
 }
 
 function Newer({ list }: { readonly list: RunList }): ReactNode {

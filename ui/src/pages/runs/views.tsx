@@ -21,7 +21,7 @@ const views = [
 
 const EVERY_MS = 30_000
 
-export function Views({ query }: { readonly query: string }): ReactNode {
+export function Views({ query, children }: { readonly query: string; readonly children: ReactNode }): ReactNode {
   const groups = useQuery({
     queryKey: ['counts'],
     queryFn: () => client().groups({}, { by: 'status' }),
@@ -39,6 +39,7 @@ export function Views({ query }: { readonly query: string }): ReactNode {
           <span className="n">{sum(statuses)}</span>
         </Link>
       ))}
+      {children}
     </nav>
   )
 }
