@@ -27,6 +27,9 @@ describe('I13: the web UI', () => {
     await page.keyboard.press('r')
     await page.getByRole('heading', { name: 'Runs' }).waitFor()
     await page.getByText('Live ·').waitFor()
+    // A run that starts before the list was read is in it.
+    await page.getByText('No run has been started yet').waitFor()
+    await page.getByText('0 runs').waitFor()
 
     const run = await place.engine.start(order, 500, { workflowId: 'order-1' })
     await page.getByRole('button', { name: '1 newer' }).click()
