@@ -403,7 +403,9 @@ export class Engine extends Client implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#workers.drain()
-    this.results.close(new PawlError('WORKER_STOPPED', 'this engine was closed.'))
+    const closed = new PawlError('WORKER_STOPPED', 'this engine was closed.')
+    this.results.close(closed)
+    this.streamWatch.close(closed)
     this.#ended.abort()
     await this.#store.close()
   }

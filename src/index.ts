@@ -49,6 +49,7 @@ export type { Migration, RunHandle, StartedRun, WaitOptions } from './core/clien
 export type { RunRecord } from './core/client/run-record.ts'
 export type { StartOptions } from './core/client/start-options.ts'
 export type { StepRecord, StepState } from './core/client/steps.ts'
+export type { StreamItem, StreamOptions, StreamPart, StreamRecord } from './core/client/streams.ts'
 export type { Submitted } from './core/client/submitting.ts'
 export type { Timeline, TimelineRow } from './core/client/timeline.ts'
 export type { Why } from './core/client/why.ts'
@@ -63,6 +64,7 @@ export {
   type Query,
   type RunInfo,
   type RunRef,
+  type RunStreamWriter,
   type Saga,
   type Scope,
   type Settled,
@@ -80,6 +82,7 @@ export type {
   InputOf,
   Log,
   OutputOf,
+  StreamWriter,
   WorkflowContract,
 } from './core/definitions/contract.ts'
 export { type Graph, type GraphContext, type GraphStep, type Skipped } from './core/definitions/graph.ts'
@@ -96,6 +99,7 @@ export type {
   WorkflowOptions,
 } from './core/definitions/options.ts'
 export { type Schema, typed } from './core/definitions/schema.ts'
+export { type Stream, stream } from './core/definitions/stream.ts'
 export {
   type AnyWorkflow,
   type DeclaredWorkflow,

@@ -26,6 +26,7 @@ import type { Description } from '../src/core/base/described.ts'
 import { pageOptions, runFilter } from '../src/core/client/filter.ts'
 import { forkOptions, resultOptions } from '../src/core/client/run-handle.ts'
 import { startOptions } from '../src/core/client/start-options.ts'
+import { streamOptions } from '../src/core/client/streams.ts'
 import { graphOptions } from '../src/core/definitions/graph.ts'
 import {
   activityOptions,
@@ -41,6 +42,7 @@ import {
 } from '../src/core/definitions/options.ts'
 import { jsonLoggerOptions } from '../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../src/core/worker/options.ts'
+import { writeOptions } from '../src/core/worker/step-streams.ts'
 import { openOptions } from '../src/engine.ts'
 import { otelOptions } from '../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
@@ -105,7 +107,7 @@ const WITHOUT = new Set([
   'pawlIdGenerator',
   // `pawl serve` checks the settings.
   'defineConfig',
-  ...['diagram', 'diagramOf', 'query', 'signal', 'update', 'typed'],
+  ...['diagram', 'diagramOf', 'query', 'signal', 'stream', 'update', 'typed'],
   ...['runCase', 'crashAtEveryAwait', 'readHistory', 'replay', 'eventsOf'],
   // What pawl's own simulation is made of.
   ...Object.keys(testing).filter((name) => /^(check|shared)[A-Z]/.test(name)),
@@ -169,6 +171,8 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ],
   ['Filters', '`list`, `count` and `batch`. See [Operating runs](../operations/operating-runs.md).', runFilter],
   ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
+  ['run.stream', 'See [Streams](../guides/streams.md).', streamOptions],
+  ['ctx.stream', 'In a step. See [Streams](../guides/streams.md).', writeOptions],
   ['fork', '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).', forkOptions],
   ['testEngine', 'See [Testing](../guides/testing.md).', testOptions],
   ['simulate', 'Besides those of `testEngine`. See [Testing](../guides/testing.md).', simulateOptions],

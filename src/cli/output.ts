@@ -30,6 +30,11 @@ export function print(text = ''): void {
   process.stdout.write(`${harmless(text, process.stdout)}\n`)
 }
 
+/** Prints a text without a line break at its end. */
+export function printText(text: string): void {
+  process.stdout.write(harmless(text, process.stdout))
+}
+
 /** Prints to standard error, which is not for results. */
 export function printError(text: string): void {
   process.stderr.write(`${harmless(text, process.stderr)}\n`)

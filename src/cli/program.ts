@@ -35,6 +35,7 @@ import { serveCommand } from './commands/serve.ts'
 import { signalCommand } from './commands/signal.ts'
 import { startCommand } from './commands/start.ts'
 import { stepsCommand } from './commands/steps.ts'
+import { streamCommand } from './commands/stream.ts'
 import { submitCommand } from './commands/submit.ts'
 import { tailCommand } from './commands/tail.ts'
 import { terminateCommand } from './commands/terminate.ts'
@@ -93,8 +94,9 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       completionCommand(),
     ],
     'Runs:': [
-      ...[startCommand(), runsCommand(), runCommand(), tailCommand(), stepsCommand(), whyCommand(), signalCommand()],
+      ...[startCommand(), runsCommand(), runCommand(), tailCommand(), streamCommand(), stepsCommand(), whyCommand()],
       ...[
+        signalCommand(),
         queryCommand(),
         updateCommand(),
         triggerCommand(),

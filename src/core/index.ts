@@ -38,6 +38,16 @@ export {
 export { type RunRecord, recordOf } from './client/run-record.ts'
 export { type StartOptions, startOptions } from './client/start-options.ts'
 export type { StepRecord } from './client/steps.ts'
+export {
+  newsIn,
+  newsOf,
+  type StreamItem,
+  type StreamNews,
+  type StreamOptions,
+  type StreamPart,
+  type StreamRecord,
+  streamOptions,
+} from './client/streams.ts'
 export type { Submitted } from './client/submitting.ts'
 export type { Timeline } from './client/timeline.ts'
 export { type Why, whyText } from './client/why.ts'
@@ -95,6 +105,7 @@ export { BATCH, isStandalone, OWN_WORKFLOWS, RETENTION, SCHEDULE, startedAs } fr
 export { checkPriority } from './definitions/plan.ts'
 export { hasCode, type RegisteredGraph, type RegisteredWorkflow } from './definitions/registry.ts'
 export { parseInput } from './definitions/schema.ts'
+export { type Stream, stream, streamName } from './definitions/stream.ts'
 export { type AnyWorkflow, type Workflow, workflow } from './definitions/workflow.ts'
 export { decodeFailure, decodePayload, decodeTurn } from './kernel/codec.ts'
 export type { Event } from './kernel/event.ts'

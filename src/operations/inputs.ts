@@ -35,15 +35,18 @@ import {
   runFilter,
   startOptions,
   stepsOptions,
+  streamOptions,
   viewOptions,
 } from '../core/index.ts'
 import { isPosition } from './live/events.ts'
+import { isStreamPosition } from './live/stream-events.ts'
 import type { Credential } from './outputs.ts'
 import type { OperationName } from './routes.ts'
 
 type TokenScope = Credential['scope']
 
 const run = required(text('A run id; or `w:` and a workflow id, which means its newest run.'))
+const streamName = required(text('The name of the stream.'))
 const schedule = required(text('The id of the schedule.'))
 const batch = required(text('The id of the batch.'))
 const view = required(text('The name of the view.'))
@@ -108,6 +111,12 @@ export const inputs = {
   'runs.query': { ...message('query'), payload },
   'runs.updateResult': { run, messageId: required(text('The id of the update.')) },
   'runs.export': filter,
+  'streams.list': { run },
+  'streams.read': {
+    run,
+    name: streamName,
+    from: streamOptions.from,
+  },
   'live.run': {
     run,
     after: option<string>(
@@ -117,6 +126,17 @@ export const inputs = {
       { otherwise: 'the beginning', schema: { type: 'string', pattern: '^[0-9]+[.][0-9]+$' } },
     ),
     payloads: flag('Whether events have their inputs, results and payloads.', { otherwise: 'false' }),
+  },
+  'live.stream': {
+    run,
+    name: streamName,
+    from: streamOptions.from,
+    after: option<string>(
+      'The id of the last event that the client has; it replaces `from`. The header `Last-Event-ID` replaces it.',
+      "the id of an item, such as '41', or of the end, such as 'end.42'",
+      isStreamPosition,
+      { schema: { type: 'string', pattern: '^(end[.])?[0-9]+$' } },
+    ),
   },
   'live.runs': {
     ...filter,

@@ -6,13 +6,14 @@ import type { Caller, Handlers } from './handlers/context.ts'
 import { live } from './handlers/live.ts'
 import { others } from './handlers/others.ts'
 import { runs } from './handlers/runs.ts'
+import { streams } from './handlers/streams.ts'
 import { type InputOf, inputs } from './inputs.ts'
 import type { OutputOf } from './outputs.ts'
 import { type OperationName, routes, SCOPES, type Scope } from './routes.ts'
 
 export type Operable = Exclude<OperationName, 'openapi.get'>
 
-const handlers: Handlers<Operable> = { ...runs, ...live, ...others }
+const handlers: Handlers<Operable> = { ...runs, ...streams, ...live, ...others }
 
 export function isAllowed(scope: Scope, needed: Scope): boolean {
   return SCOPES.indexOf(scope) >= SCOPES.indexOf(needed)

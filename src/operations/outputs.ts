@@ -18,6 +18,8 @@ import type {
   RunRecord,
   StepRecord,
   StoredDefinition,
+  StreamPart,
+  StreamRecord,
   Submitted,
   Timeline,
   Why,
@@ -25,6 +27,7 @@ import type {
 } from '../core/index.ts'
 import { ENDED, LIVE } from '../core/index.ts'
 import type { Batches, LiveEvent, WindowEvent } from './live/events.ts'
+import type { StreamEvent } from './live/stream-events.ts'
 import { type OperationName, SCOPES, type Scope } from './routes.ts'
 
 /** A run that a call started, or found. */
@@ -141,6 +144,17 @@ export interface Me {
   readonly scope: Scope
 }
 
+/** A page of a stream. */
+export interface StreamPageAnswer {
+  readonly items: readonly { readonly offset: number; readonly part: number; readonly chunk: unknown }[]
+  /** All parts of the stream, by their numbers. */
+  readonly parts: readonly StreamPart[]
+  /** The offset that the next page begins with; absent if this has all items so far. */
+  readonly next?: number
+  /** True if no item comes after these. */
+  readonly closed: boolean
+}
+
 type Nothing = undefined
 
 /** What each operation answers. Operations whose answers are streams are not here. */
@@ -159,6 +173,10 @@ export interface Outputs {
   'runs.query': { readonly result: unknown }
   'runs.updateResult': Answer
   'runs.export': AsyncIterable<string>
+  'streams.list': { readonly items: readonly StreamRecord[] }
+  'streams.read': StreamPageAnswer
+  /** Undefined if the client has everything, and was told the end. */
+  'live.stream': Batches<StreamEvent> | undefined
   /** Undefined if the run has ended and the client has everything. */
   'live.run': Batches<LiveEvent> | undefined
   'live.runs': Batches<WindowEvent>
@@ -291,6 +309,10 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ 'items?': shape({ all: whole, ended: whole }), 'failure?': ref('Failure') },
     ...{ 'after?': list(text), 'rule?': text },
   }),
+  Stream: shapeOf<StreamRecord>({ name: text, items: whole, bytes: whole, parts: whole, closed: flag }),
+  StreamPart: shapeOf<StreamPart>({
+    ...{ number: whole, 'step?': text, generation: whole, attempt: whole, chapter: whole, keep: whole },
+  }),
   Started: shape(started),
   Outcome: {
     ...shape({ runId: text, status: { type: 'string', enum: ['completed', 'failed', 'cancelled', 'live'] } }),
@@ -369,6 +391,12 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'runs.query': shape({ 'result?': anything }),
   'runs.updateResult': ref('Answer'),
   'runs.export': undefined,
+  'streams.list': items(ref('Stream')),
+  'streams.read': shape({
+    ...{ items: list(shape({ offset: whole, part: whole, 'chunk?': anything })), parts: list(ref('StreamPart')) },
+    ...{ 'next?': whole, closed: flag },
+  }),
+  'live.stream': undefined,
   'live.run': undefined,
   'live.runs': undefined,
   'runs.start': shape({ ...started, 'outcome?': ref('Outcome') }),

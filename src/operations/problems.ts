@@ -20,6 +20,7 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
       'NO_CODE_HERE',
       'CODEC_MISSING',
       'CODEC_FAILED',
+      'STREAM_CLOSED',
     ] as const),
   ],
   413: ['PAYLOAD_TOO_LARGE', 'REQUEST_TOO_LARGE'],
@@ -28,6 +29,7 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
   422: [
     ...(['DEFINITION_INVALID', 'OUTPUT_INVALID', 'UPDATE_REJECTED', 'UPDATE_FAILED', 'NOT_SERIALISABLE'] as const),
     ...(['STORE_REFUSED', 'NOT_SUPPORTED', 'DUPLICATE_STEP_KEY', 'NESTED_DURABLE_CALL', 'TOO_MANY_FAILURES'] as const),
+    'STREAM_FULL',
   ],
   429: ['TOO_MANY_REQUESTS'],
   500: ['INTERNAL'],

@@ -86,6 +86,15 @@ export const routes = {
     ...{ method: 'GET', path: '/runs/export', scope: 'admin', success: 200, form: 'lines' },
     about: 'Export whole histories: one JSON text per line, one line per run.',
   },
+  // ── Streams ──
+  'streams.list': {
+    ...{ method: 'GET', path: '/runs/{run}/streams', scope: 'read', success: 200 },
+    about: 'List the streams that a run has written to.',
+  },
+  'streams.read': {
+    ...{ method: 'GET', path: '/runs/{run}/streams/{name}', scope: 'read', success: 200, tool: 'read' },
+    about: 'Read a page of the items of a stream.',
+  },
   // ── Live events ──
   'live.run': {
     ...{ method: 'GET', path: '/runs/{run}/events', scope: 'read', success: 200, form: 'events' },
@@ -94,6 +103,10 @@ export const routes = {
   'live.runs': {
     ...{ method: 'GET', path: '/events', scope: 'read', success: 200, form: 'events' },
     about: 'Follow the newest runs of a filter, or some runs: the newest state of each, when it changes.',
+  },
+  'live.stream': {
+    ...{ method: 'GET', path: '/runs/{run}/streams/{name}/events', scope: 'read', success: 200, form: 'events' },
+    about: 'Follow a stream of a run: every item from an offset, once and in order, as it is written.',
   },
   // ── Runs: start ──
   'runs.start': {

@@ -4,12 +4,14 @@ import { limits } from '../core/base/limits.ts'
 import { sleep } from '../core/runtime/clock.ts'
 import type { InputOf } from '../operations/inputs.ts'
 import type { LiveEvent, WindowEvent } from '../operations/live/events.ts'
+import type { StreamEvent } from '../operations/live/stream-events.ts'
 import type { CallOptions, Connection } from './connection.ts'
 
 /** The events of each stream. */
 export interface LiveEvents {
   'live.run': LiveEvent
   'live.runs': WindowEvent
+  'live.stream': StreamEvent
 }
 
 /** How a stream is read. */

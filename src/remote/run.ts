@@ -6,6 +6,7 @@ import { errorOf } from '../core/base/failure.ts'
 import { limits } from '../core/base/limits.ts'
 import { checkKnownId, isUuid } from '../core/base/names.ts'
 import { formatDuration, milliseconds } from '../core/base/time.ts'
+import { decode } from '../core/base/value.ts'
 import {
   type Args,
   checkPayload,
@@ -13,7 +14,10 @@ import {
   type ForkOptions,
   type Query,
   type Signal,
+  type Stream,
+  streamName,
   type Update,
+  validity,
   type WaitOptions,
 } from '../core/browser.ts'
 import type {
@@ -24,6 +28,10 @@ import type {
   RunRef,
   StartedRun,
   StepRecord,
+  StreamItem,
+  StreamOptions,
+  StreamPart,
+  StreamRecord,
   Timeline,
   Why,
 } from '../core/index.ts'
@@ -32,6 +40,7 @@ import type { Outcome, OutputOf, Started } from '../operations/outputs.ts'
 import type { CallName } from '../operations/routes.ts'
 import type { Connection } from './connection.ts'
 import { notEnded } from './errors.ts'
+import { liveEvents } from './events.ts'
 
 type Unfinished = { readonly why: Why; readonly text: string }
 type RunCall = { [N in CallName]: InputOf<N> extends { readonly run: string } ? N : never }[CallName]
@@ -98,6 +107,37 @@ export class RemoteRun<out Out> implements RunHandle<Out> {
 
   timeline(options: Omit<InputOf<'runs.timeline'>, 'run'> = {}): Promise<Timeline> {
     return this.#call('runs.timeline', options)
+  }
+
+  async *stream<Chunk>(stream: Stream<Chunk>, options: StreamOptions = {}): AsyncIterable<StreamItem<Chunk>> {
+    const name = streamName('run.stream', stream)
+    const { from, signal } = options
+    const parts: StreamPart[] = []
+    const input = { run: await this.#find(), name, ...defined({ from }) }
+    for await (const { event, data } of liveEvents(this.#server, 'live.stream', input, { signal })) {
+      if (event === 'part') parts[data.number] = data
+      if (event !== 'item') continue
+      const { offset, chunk: json, notes } = data
+      const part = parts[data.part]
+      if (part) yield { offset, chunk: decode({ json, ...(notes && { notes }) }) as Chunk, part }
+    }
+  }
+
+  async streamed<Chunk>(stream: Stream<Chunk>): Promise<readonly Chunk[]> {
+    const of = { run: await this.#find(), name: streamName('run.streamed', stream) }
+    const items: OutputOf<'streams.read'>['items'][number][] = []
+    for (let from: number | undefined = 0; ; ) {
+      const page: OutputOf<'streams.read'> = await this.#server.call('streams.read', { ...of, from })
+      items.push(...page.items)
+      from = page.next
+      if (from !== undefined) continue
+      const isValid = validity(page.parts)
+      return items.filter(({ part }) => isValid(part)).map(({ chunk }) => chunk as Chunk)
+    }
+  }
+
+  async streams(): Promise<readonly StreamRecord[]> {
+    return (await this.#call('streams.list', {})).items
   }
 
   async signal<Payload>(signal: Signal<Payload>, ...args: Args<NoInfer<Payload>, MessageOptions>): Promise<void> {

@@ -7,6 +7,7 @@ import type { Logger } from '../core/runtime/logger.ts'
 import type { Engine } from '../engine.ts'
 import type { Caller, QueryCode, ServerBooks } from '../operations/handlers/context.ts'
 import type { Batches, LiveEvent, WindowEvent } from '../operations/live/events.ts'
+import type { StreamEvent } from '../operations/live/stream-events.ts'
 import { type Operable, operate } from '../operations/operate.ts'
 import type { Credential } from '../operations/outputs.ts'
 import { internalProblem, type Problem, problemOf } from '../operations/problems.ts'
@@ -195,7 +196,9 @@ export class Handler {
     if (last !== undefined && last !== '' && Object.hasOwn(propertiesOf(name), 'after')) input['after'] = last
     const { signal, stop } = this.#streams.open(`${caller.namespace} ${caller.name}`, [caller.signal])
     try {
-      const events = (await operate(name, input, { ...caller, signal })) as Batches<LiveEvent | WindowEvent> | undefined
+      const events = (await operate(name, input, { ...caller, signal })) as
+        | Batches<LiveEvent | StreamEvent | WindowEvent>
+        | undefined
       if (events && request.method !== 'HEAD') {
         return { status: 200, headers: streamHeaders, body: this.#streams.texts(events, { signal, stop }), signal }
       }

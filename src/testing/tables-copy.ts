@@ -28,5 +28,6 @@ function changeOf(row: RunRow, tables: Tables): RunChange {
     turns: [...turns],
     posted: inbox,
     outbox,
+    streams: tables.streams.copyOf(head.runId),
   }
 }

@@ -53,6 +53,8 @@ const flaky = pawl.activity(reversed, { retry: { maxAttempts: 2, initial: '1ms' 
 })
 export const waits = pawl.workflow('waits' + reversed, async (ctx) => {
   ctx.log.info(text, { [text]: text })
+  ctx.stream(pawl.stream(reversed)).write(text)
+  ctx.stream(pawl.stream(reversed)).write({ [text]: text })
   await ctx.run('step ' + old, () => ({ [text]: text }))
   await ctx.wait(pawl.signal(old))
 })
@@ -112,6 +114,8 @@ function commandsOnRuns(file: string): string[][] {
   return [
     // Early, because a reset further down makes it a run in progress, which would be followed for ever.
     ['tail', ended],
+    ['stream', ended],
+    ['stream', ended, reversed],
     ['runs'],
     ['runs', '--workflow', old],
     ['runs', '--status', old],

@@ -4,6 +4,7 @@ import { type SharedWorld, sharedMemory, sharedObjects } from '../../src/testing
 import { type CrashPoint, type Deployment, tell } from './crash-points.ts'
 import { generations, graphs, machines, rewinds, sagas, schedules } from './further-programs.ts'
 import { orders } from './order-program.ts'
+import { streams } from './stream-program.ts'
 
 const memory = (delivery: 'atomic' | 'deferred') => (world: SharedWorld) => sharedMemory(world, delivery)
 
@@ -27,7 +28,7 @@ const deployments: readonly (readonly [string, Deployment])[] = [
   ['a client that works, late delivery', { together: true, store: memory('deferred'), program }],
 ]
 
-const programs = { generations, rewinds, schedules, graphs, machines, sagas }
+const programs = { generations, rewinds, schedules, graphs, machines, sagas, streams }
 
 const sides = ['before', 'after'] as const
 /** How many calls after the first crash the second comes. */

@@ -159,7 +159,7 @@ export function describeLive({ violations, complaints, ...numbers }: LiveReport)
   return [...lines, ...list('complaints', complaints), ...list('VIOLATIONS', violations)].join('\n')
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

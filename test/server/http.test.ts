@@ -89,6 +89,8 @@ describe('I3 I7: every operation, called successfully', () => {
     expect(JSON.stringify(await ok('runs.history', { run, payloads: false }))).not.toContain('"output"')
     await ok('runs.steps', { run })
     await ok('runs.timeline', { run })
+    expect(await ok('streams.list', { run })).toEqual({ items: [] })
+    expect(await ok('streams.read', { run, name: 'tokens' })).toEqual({ items: [], parts: [], closed: true })
     await ok('runs.why', { run })
     const { items } = await ok('runs.whyMany', { runs: [run, 'w:none'] })
     expect(items).toMatchObject([

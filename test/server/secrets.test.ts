@@ -77,7 +77,8 @@ test('the token of a webhook, which settles it, is in no answer to a caller that
       const sample = samples[name]
       const asked = { ...('run' in sample && { run: run.runId }), ...('runs' in sample && { runs: [run.runId] }) }
       const input = { ...sample, ...asked, ...('payloads' in sample && { payloads: true }) }
-      if (name !== 'live.run') texts.push(`${name} ${(await callerOf(api, token)(name, input)).text}`)
+      if (name !== 'live.run' && name !== 'live.stream')
+        texts.push(`${name} ${(await callerOf(api, token)(name, input)).text}`)
     }
     const stop = new AbortController()
     const events = `http://localhost/api/v1/runs/${run.runId}/events?payloads=true`

@@ -3,6 +3,7 @@
 import { edgeMutants } from './edge-mutants.ts'
 import { graphMutants } from './graph-mutants.ts'
 import { from, type Mutant, mutant, type Patch, patch } from './planting.ts'
+import { streamMutants } from './stream-mutants.ts'
 
 export type { Mutant } from './planting.ts'
 
@@ -347,4 +348,5 @@ export const mutants: readonly Mutant[] = [
   ),
   ...graphMutants,
   ...edgeMutants,
+  ...streamMutants,
 ]

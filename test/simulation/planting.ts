@@ -13,8 +13,8 @@ export interface Mutant {
   readonly store: StoreKind
   /** Where to begin, for what few seeds meet. */
   readonly first?: number
-  /** Caught by random programs, or by random graphs. */
-  readonly program?: 'sink' | 'graph'
+  /** Caught by random programs, by random graphs, or by runs that write streams. */
+  readonly program?: 'sink' | 'graph' | 'streams'
   readonly patches: readonly Patch[]
 }
 

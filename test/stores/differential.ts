@@ -1,7 +1,7 @@
 // Sends the same random calls to several stores with one clock, and compares all answers and rows with those of the
 // memory store, which is the rule book in its plainest form. The same seed gives the same calls.
 import { MemoryDatabase, MemoryStore } from '../../src/core/stores/memory/store.ts'
-import type { Claimed, Loaded, Store } from '../../src/core/stores/store.ts'
+import type { Claimed, LoadAsk, Loaded, Store } from '../../src/core/stores/store.ts'
 import { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { VirtualClock } from '../../src/testing/virtual-clock.ts'
 import { RandomCalls } from './random-calls.ts'
@@ -79,13 +79,23 @@ function comparable(call: StoreCall, answer: unknown): unknown {
 }
 
 function loadRuns(store: Store, runIds: readonly string[]): Promise<readonly Loaded[]> {
-  return store.load(runIds.map((runId) => ({ type: 'run', runId })))
+  return store.load(runIds.flatMap((runId) => [{ type: 'run', runId } as const, ...asksOfStreams(runId)]))
+}
+
+function asksOfStreams(runId: string): LoadAsk[] {
+  const page = { type: 'stream', runId, stream: 't1', batches: 3 } as const
+  return [
+    { type: 'streams', runId },
+    { ...page, from: 0, parts: 0 },
+    { ...page, from: 4, parts: 1 },
+  ]
 }
 
 async function loadAll(store: Store, runIds: readonly string[]): Promise<unknown> {
   const asks = runIds.flatMap((runId) => [
     { type: 'run', runId } as const,
     { type: 'tasks', runId } as const,
+    ...asksOfStreams(runId),
     ...[1, 2, 3].map((generation) => ({ type: 'history', runId, generation, after: 0, turns: 100 }) as const),
     { type: 'notes', runId, generation: 1, key: 'k1' } as const,
   ])

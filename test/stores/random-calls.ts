@@ -22,6 +22,7 @@ import {
 } from '../../src/core/stores/store.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { LARGE, RandomDraws } from './random-draws.ts'
+import { RandomStreams } from './random-streams.ts'
 import type { StoreCall } from './store-call.ts'
 
 const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
@@ -36,6 +37,7 @@ export class RandomCalls {
   readonly #draws: RandomDraws
   readonly #now: () => number
   readonly #tables: () => Tables
+  readonly #streams: RandomStreams
   readonly #sent: TurnCommit[] = []
   readonly #workflowIds = ['a', 'b', 'c', 'd', 'e', 'f']
 
@@ -43,6 +45,7 @@ export class RandomCalls {
     this.#draws = new RandomDraws(random)
     this.#now = now
     this.#tables = tables
+    this.#streams = new RandomStreams(this.#draws, tables)
   }
 
   next(): StoreCall {
@@ -66,7 +69,9 @@ export class RandomCalls {
           (each) => [each.taskId],
         ),
       }
-    if (dice < 88) return { method: 'note', given: this.#distinct(() => this.#note(), noteKeys) }
+    if (dice < 87) return { method: 'note', given: this.#distinct(() => this.#note(), noteKeys) }
+    if (dice < 89)
+      return { method: 'append', given: this.#distinct(() => this.#streams.batch(this.#knownRun()), postKeys) }
     if (dice < 91)
       return {
         method: 'records',
@@ -281,6 +286,7 @@ export class RandomCalls {
       tasks: this.#draws.chance(0.25) ? [this.#task(tasks), ...(this.#draws.chance(0.3) ? [this.#task([])] : [])] : [],
       dropped: tasks.filter(() => this.#draws.chance(0.15)),
       ...this.#draws.maybe(0.1, () => ({ attributes: this.#draws.attributes() })),
+      ...this.#draws.maybe(0.1, () => ({ streams: [this.#streams.turn(), this.#streams.turn()] })),
       ...this.#draws.maybe(0.1, () => ({ compensating: this.#draws.chance(0.6) })),
       ...this.#draws.maybe(0.1, () => ({ pin: this.#draws.pick(BUILDS) })),
       next,
@@ -478,7 +484,7 @@ function runKeys(run: NewRun): string[] {
   return [run.runId, run.workflowId]
 }
 
-function postKeys({ runId }: Post): string[] {
+function postKeys({ runId }: Pick<Post, 'runId'>): string[] {
   return [runId]
 }
 

@@ -10,6 +10,7 @@ import type {
   Post,
   RecordOperation,
   SessionBeat,
+  StreamBatch,
   TaskOutcome,
   TurnCommit,
 } from '../../src/core/stores/store.ts'
@@ -22,6 +23,7 @@ export type StoreCall =
   | { readonly method: 'settle'; readonly given: readonly TaskOutcome[] }
   | { readonly method: 'note'; readonly given: readonly Note[] }
   | { readonly method: 'records'; readonly given: readonly RecordOperation[] }
+  | { readonly method: 'append'; readonly given: readonly StreamBatch[] }
   | { readonly method: 'renew'; readonly given: SessionBeat }
   | { readonly method: 'purge'; readonly given: readonly EndedRun[] }
   | { readonly method: 'ended'; readonly given: EndedQuery }
@@ -34,6 +36,7 @@ export function runsOf(call: StoreCall): string[] {
       return call.given.map(({ runId }) => runId)
     case 'post':
     case 'note':
+    case 'append':
     case 'purge':
       return call.given.map(({ runId }) => runId)
     case 'commit':

@@ -30,6 +30,7 @@ export function stepContext(given: Partial<ActivityContext> = {}): ActivityConte
     heartbeat: quiet,
     lastHeartbeat: () => undefined,
     runOnce: async (_key, fn) => fn(),
+    stream: () => ({ write: async () => {}, flush: async () => {}, kept: async () => 0, close: quiet }),
     completionToken: async () => 'token',
     completeLater: () => {
       throw new Error('nobody completes it')

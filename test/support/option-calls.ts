@@ -12,6 +12,7 @@ import {
   PawlError,
   type RunHandle,
   signal,
+  stream,
   typed,
   update,
   workflow,
@@ -46,6 +47,7 @@ import {
   resultOptions,
 } from '../../src/core/client/run-handle.ts'
 import { beginOptions, startOptions, startRequests } from '../../src/core/client/start-options.ts'
+import { streamOptions } from '../../src/core/client/streams.ts'
 import { graphOptions } from '../../src/core/definitions/graph.ts'
 import { actionOptions } from '../../src/core/definitions/machine.ts'
 import {
@@ -264,6 +266,11 @@ export const calls: readonly Given[] = [
     title: 'run.history',
     options: historyOptions,
     give: (o) => onRun((run) => run.history(o)[Symbol.asyncIterator]().next()),
+  },
+  {
+    title: 'run.stream',
+    options: streamOptions,
+    give: (o) => onRun((run) => run.stream(stream('s'), o)[Symbol.asyncIterator]().next()),
   },
   { title: 'run.resume', options: editOptions, give: (o) => onRun((run) => run.resume(o)) },
   { title: 'run.reset', options: resetOptions, give: (o) => onRun((run) => run.reset(o)) },

@@ -46,6 +46,7 @@ export function encoded(store: Store, given: readonly Codec[], tell: (trouble: s
       fromAll(await insist(turns, bodies.inTurn, (ready) => store.commit(ready)), bodies.inCommitted),
     settle: (outcomes) => insist(outcomes, bodies.inOutcome, (ready) => store.settle(ready)),
     note: async (notes) => fromAll(await store.note(await into(notes, bodies.inNote)), bodies.inNoted),
+    append: (batches) => insist(batches, bodies.inBatch, (ready) => store.append(ready)),
     records: async (operations) =>
       fromAll(await store.records(await into(operations, bodies.inOperation)), bodies.inRecords),
     load: async (asks) => fromAll(await store.load(asks), bodies.inLoaded),

@@ -42,6 +42,8 @@ export type PawlErrorCode =
   | 'NOT_SERIALISABLE'
   | 'CODEC_MISSING'
   | 'CODEC_FAILED'
+  | 'STREAM_CLOSED'
+  | 'STREAM_FULL'
   | 'TOKEN_INVALID'
   | 'NOT_SUPPORTED'
   | 'TRY_LATER'

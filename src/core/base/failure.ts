@@ -61,6 +61,8 @@ const programming: ReadonlySet<PawlErrorCode> = new Set([
   'PAYLOAD_TOO_LARGE',
   'NOT_SERIALISABLE',
   'NOT_SUPPORTED',
+  'STREAM_CLOSED',
+  'STREAM_FULL',
   'DRIVER_MISSING',
   'STORE_URL_INVALID',
   'STORE_UNSUITABLE',

@@ -193,6 +193,26 @@ export const limits = {
   /** Time between two writes of the details of heartbeats. */
   heartbeatKeptMs: 1_000,
 
+  /** Bytes of one item of a stream. */
+  streamItemBytesMax: 262_144,
+  /** Items of one batch to a stream, and the bytes after which it takes no more items. */
+  streamBatchItems: 256,
+  streamBatchBytes: 65_536,
+  /** Time for which a step collects items before it sends them. */
+  streamDelayMs: 50,
+  /** Bytes that wait to be sent, from which writing to a stream waits for room. */
+  streamWaitingBytes: 262_144,
+  /** Items, bytes and parts of one stream, and streams of one run. */
+  streamItemsMax: 1_000_000,
+  streamBytesMax: 64 * 1_048_576,
+  streamPartsMax: 10_000,
+  streamsOfRun: 64,
+  /** Batches that a reader of a stream loads at a time. */
+  streamPageBatches: 16,
+  /** The shortest and the longest time between two looks for new items of the streams that are read. */
+  streamPollMsMin: 100,
+  streamPollMsMax: 1_000,
+
   /** Bytes of one batch to a store. */
   batchBytes: 1_048_576,
   /** Runs that one claim asks for. */

@@ -48,6 +48,7 @@ import {
   type StartOptions,
   startRequests,
 } from './start-options.ts'
+import { StreamWatch } from './stream-watch.ts'
 import { type Submitted, submitted } from './submitting.ts'
 import { settleByToken } from './tokens.ts'
 import { callerOf } from './tracing.ts'
@@ -100,6 +101,8 @@ export function untilClosed(
 export class Client {
   /** @internal */
   readonly results: Results
+  /** The readers of streams. @internal */
+  readonly streamWatch: StreamWatch
   /** The calls that wait for runs. @internal */
   readonly waits: Waits
   readonly #ports: ClientPorts
@@ -115,8 +118,11 @@ export class Client {
     this.#aroundCalls = around('client', ports.interceptors)
     this.results = new Results(ports.store, ports.clock)
     this.waits = new Waits(ports.waitClock ?? ports.clock)
+    const load: HandleHost['load'] = (asks) => this.#ports.send((store) => store.load(asks))
+    this.streamWatch = new StreamWatch({ load, wake: (listener) => ports.store.wake(listener) }, ports.clock)
     this.host = {
-      load: (asks) => this.#ports.send((store) => store.load(asks)),
+      load,
+      streams: this.streamWatch,
       post: async (runId, message, wakes) => {
         const post = {
           runId,

@@ -11,6 +11,7 @@ import { decode, encode, type Payload } from '../base/value.ts'
 import type { Query, RunRef, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
 import { checkPayload } from '../definitions/messages.ts'
+import { type Stream, streamName } from '../definitions/stream.ts'
 import { encodeMessage } from '../kernel/codec.ts'
 import type { Event } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
@@ -44,6 +45,17 @@ import {
 } from './run-handle.ts'
 import { answerOf, type RunRecord, recordOf, resultOf } from './run-record.ts'
 import { itemsOf, type StepRecord, stepsOf } from './steps.ts'
+import { validity } from './stream-validity.ts'
+import {
+  newsIn,
+  newsOf,
+  type StreamItem,
+  type StreamNews,
+  type StreamOptions,
+  type StreamPart,
+  type StreamRecord,
+  streamOptions,
+} from './streams.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 import { callerOf } from './tracing.ts'
 import { isUnclaimed, nothingKnown, type Why, whyOf } from './why.ts'
@@ -153,6 +165,38 @@ export class Handle<out Out> implements RunHandle<Out> {
     const from = of === 1 ? createdAt : (all[0]?.at ?? createdAt)
     const isPresent = of === newest && events.length === all.length
     return { events, from, now: isPresent ? now : (events.at(-1)?.at ?? from) }
+  }
+
+  async *stream<Chunk>(stream: Stream<Chunk>, options: StreamOptions = {}): AsyncIterable<StreamItem<Chunk>> {
+    checkOptions(streamOptions, options, { of: 'stream' })
+    const of = { stream: streamName('run.stream', stream), from: options.from ?? 0, signal: options.signal }
+    const { runId } = (await this.#snapshot()).head
+    for await (const { items } of newsOf(this.#host.streams, { runId, ...of })) {
+      for (const { payload, ...item } of items) yield { ...item, chunk: decode(payload) as Chunk }
+    }
+  }
+
+  async streamed<Chunk>(stream: Stream<Chunk>): Promise<readonly Chunk[]> {
+    const of = { runId: await this.#resolve(), stream: streamName('run.streamed', stream) }
+    const parts: StreamPart[] = []
+    const items: StreamNews['items'][number][] = []
+    for (let from = 0; ; ) {
+      const ask = { ...of, from, parts: parts.length, batches: limits.streamPageBatches }
+      const [loaded] = await this.#host.load([{ type: 'stream', ...ask }])
+      if (loaded?.type !== 'stream' || !loaded.page) throw notFound(this.#ref)
+      const news = newsIn(loaded.page, parts, from)
+      items.push(...news.items)
+      from = news.next
+      if (from >= loaded.page.items) break
+    }
+    const isValid = validity(parts)
+    return items.filter(({ part }) => isValid(part.number)).map(({ payload }) => decode(payload) as Chunk)
+  }
+
+  async streams(): Promise<readonly StreamRecord[]> {
+    const [loaded] = await this.#host.load([{ type: 'streams', runId: await this.#resolve() }])
+    if (loaded?.type !== 'streams' || !loaded.streams) throw notFound(this.#ref)
+    return loaded.streams
   }
 
   async signal<Payload>(

@@ -125,6 +125,10 @@ const samples: { readonly [Type in Event['type']]: readonly [Sample<Type>, Told<
     { ...asked, attributes: { due: { at }, n: 1 } },
     { step, attributes: { due, n: 1 } },
   ],
+  StreamWritten: [
+    { ...asked, stream: 'tokens', bytes: 9 },
+    { step, stream: 'tokens', bytes: 9 },
+  ],
   Patched: [{ id: 'p' }, { id: 'p' }],
   CompensationBegan: [asked, { step }],
   CompensationEnded: [asked, { step }],

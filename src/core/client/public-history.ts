@@ -143,6 +143,8 @@ export interface HistoryEvents {
   MessageDiscarded: ByMessage & { readonly discarded: string; readonly note?: string }
   /** Attributes were set; null removes one. */
   AttributesSet: OfStep & { readonly attributes: AttributesChange }
+  /** The code wrote an item of this size to a stream; without a size, it closed the stream. */
+  StreamWritten: OfStep & { readonly stream: string; readonly bytes?: number }
   /** The code reached a patch for the first time. */
   Patched: { readonly id: string }
   CompensationBegan: OfStep
@@ -272,6 +274,7 @@ const translations: Translations = {
   MigrationRequested: ({ id, hash, steps }) => ({ messageId: id, definitionHash: hash, steps }),
   MessageDiscarded: ({ id, message, note }) => defined({ messageId: id, discarded: message, note }),
   AttributesSet: (event) => ({ ...ofStep(event), attributes: changesFrom(event.attributes) }),
+  StreamWritten: (event) => defined({ ...ofStep(event), stream: event.stream, bytes: event.bytes }),
   Patched: ({ id }) => ({ id }),
   CompensationBegan: ofStep,
   CompensationEnded: ofStep,

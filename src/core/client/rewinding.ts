@@ -62,6 +62,7 @@ export class Rewinding {
     const { keysOf = generation, attempt = 1 } = this.#began ?? {}
     const begins = {
       reason: 'retried',
+      ...this.#chapter,
       ...this.#input,
       ...this.#foundBy,
       keysOf,
@@ -71,7 +72,7 @@ export class Rewinding {
   }
 
   reset(step: string): Promise<void> {
-    const begins = { reason: 'reset', ...this.#input, ...this.#foundBy } as const
+    const begins = { reason: 'reset', ...this.#chapter, ...this.#input, ...this.#foundBy } as const
     return this.#again(rewindOf(this.#events).resetTo(this.#events, step, begins, this.#run.now))
   }
 
@@ -117,6 +118,11 @@ export class Rewinding {
   get #began(): Extract<HistoryEvent, { type: 'GenerationBegan' }> | undefined {
     const [first] = this.#events
     return first?.type === 'GenerationBegan' ? first : undefined
+  }
+
+  /** Steps that run again write to streams as the same writers, so that what they wrote before is void. */
+  get #chapter(): Required<Pick<NewGeneration, 'chapter'>> {
+    return { chapter: this.#began?.chapter ?? this.#run.head.generation }
   }
 
   /** The input of this generation. `parsed` and `triggeredAt` are absent if only the head of the run knows them. */

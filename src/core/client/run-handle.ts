@@ -4,6 +4,7 @@ import { type Described, duration, given, option, text, whole } from '../base/de
 import type { Payload } from '../base/value.ts'
 import type { Query, Signal, Update } from '../definitions/context.ts'
 import type { Args } from '../definitions/contract.ts'
+import type { Stream } from '../definitions/stream.ts'
 import type { Message, Stop } from '../kernel/message.ts'
 import type { LoadAsk, Loaded, Posted, RunSnapshot, StoredTurn, Wakes } from '../stores/store.ts'
 import type { HistoryEvent } from './public-history.ts'
@@ -11,6 +12,8 @@ import type { Ended } from './results.ts'
 import type { ForkOptions, RewindPorts } from './rewinding.ts'
 import type { RunRecord } from './run-record.ts'
 import type { StepRecord } from './steps.ts'
+import type { StreamWatch } from './stream-watch.ts'
+import type { StreamItem, StreamOptions, StreamRecord } from './streams.ts'
 import type { Timeline } from './timeline.ts'
 import { tracing } from './tracing.ts'
 import type { Waits } from './waits.ts'
@@ -133,6 +136,15 @@ export interface RunHandle<out Out> {
   steps(options?: Described<typeof stepsOptions>): Promise<readonly StepRecord[]>
   /** A generation as rows with a beginning and an end, now or after an event, as `pawl run` draws them. */
   timeline(options?: Described<typeof viewOptions>): Promise<Timeline>
+  /**
+   * Reads a stream from an offset, live: it yields what is there, waits for more, and ends when the stream is closed or
+   * the run has ended. Every item is yielded, also those that a later part makes void: see `part.keep`.
+   */
+  stream<Chunk>(stream: Stream<Chunk>, options?: StreamOptions): AsyncIterable<StreamItem<Chunk>>
+  /** The items that a stream has now, without those that later attempts have made void. */
+  streamed<Chunk>(stream: Stream<Chunk>): Promise<readonly Chunk[]>
+  /** The streams that the run has written to, by name. */
+  streams(): Promise<readonly StreamRecord[]>
   /** Sends a signal. Resolves when it is durable; the run may handle it later. */
   signal<Payload>(
     signal: Signal<Payload>,
@@ -197,6 +209,7 @@ export interface HandleHost extends RewindPorts {
   post(runId: string, message: Message, wakes: Wakes): Promise<Posted>
   wait(runId: string, signal: AbortSignal): Promise<Ended>
   readonly waits: Waits
+  readonly streams: StreamWatch
   queryRun(question: {
     readonly head: RunSnapshot['head']
     readonly turns: readonly StoredTurn[]

@@ -16,6 +16,7 @@ import type {
 } from './contract.ts'
 import type { ChildOptions, RunOptions, StepIdentity, StepOptions } from './options.ts'
 import type { Schema } from './schema.ts'
+import type { Stream } from './stream.ts'
 
 // The message types are in this file because their handlers get a `ctx`.
 /** A message that a run receives and does not answer. `signal(name)` defines one. */
@@ -23,6 +24,13 @@ export interface Signal<in out Payload>
   extends Typed<Payload, Payload>,
     Handled<(payload: Payload, ctx: Context) => void | Promise<void>> {
   readonly is: 'signal'
+}
+
+/** Writes items of the workflow's code to a stream. A replay writes nothing again. */
+export interface RunStreamWriter<in Chunk> {
+  write(chunk: Chunk): void
+  /** Nothing can be written after it in this generation. */
+  close(): void
 }
 
 /** A question that a run answers from its current state. `query(name)` defines one. */
@@ -299,6 +307,9 @@ export interface Context<in In = never> {
    * Signals that were not consumed are kept for it.
    */
   continueAsNew(input: In): never
+
+  /** Writes items to a stream of the run, or closes it. They become readable with the next turn. */
+  stream<Chunk>(stream: Stream<Chunk>): RunStreamWriter<Chunk>
 
   /** Sets attributes of the run, beside those it has; null removes one. */
   setAttributes(attributes: AttributesChange): void

@@ -94,6 +94,18 @@ export interface ActivityStart {
   readonly priority?: number
 }
 
+/** Writes items of an attempt to a stream. They travel in batches, and are sent after 50 ms at the latest. */
+export interface StreamWriter<in Chunk> {
+  /** Resolves when there is room for more; it rejects if the stream takes nothing more. */
+  write(chunk: Chunk): Promise<void>
+  /** Resolves when everything written so far is durable. */
+  flush(): Promise<void>
+  /** How many items of earlier attempts stay: 0 without `resume`. */
+  kept(): Promise<number>
+  /** Closes the stream when the step completes. Nothing can be written after it. */
+  close(): void
+}
+
 /** The `ctx` of an activity or an inline step: what its body knows about the current attempt, and what it can do. */
 export interface ActivityContext {
   readonly runId: string
@@ -127,6 +139,15 @@ export interface ActivityContext {
    * must not take effect twice.
    */
   runOnce<R>(key: string, fn: () => R | Promise<R>): Promise<R>
+  /**
+   * Writes items to a stream of the run, which anybody can read, live or later. Each attempt writes a part of its own,
+   * and what earlier attempts wrote is void; with `resume`, the attempt continues behind it. An attempt that completes
+   * waits until all it wrote is durable.
+   */
+  stream<Chunk>(
+    stream: Typed<Chunk, Chunk> & { readonly is: 'stream' },
+    options?: { readonly resume?: boolean },
+  ): StreamWriter<Chunk>
   /**
    * A token with which another process completes the step: `engine.resolve(token, value)` or
    * `engine.reject(token, reason)`. It is the same for every attempt, and durable when this resolves.

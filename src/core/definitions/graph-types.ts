@@ -157,6 +157,7 @@ const NAMES: Readonly<Record<keyof ActivityContext, true>> = {
   heartbeat: true,
   lastHeartbeat: true,
   runOnce: true,
+  stream: true,
   completionToken: true,
   completeLater: true,
 }

@@ -65,6 +65,12 @@ export interface SetAttributes extends RequestPlace {
   readonly type: 'SetAttributes'
   readonly attributes: AttributeChanges
 }
+/** Adds an item to a stream. Without a text, the stream is closed. */
+export interface WriteStream extends RequestPlace {
+  readonly type: 'WriteStream'
+  readonly stream: string
+  readonly item?: { readonly text: string; readonly bytes: number }
+}
 /** The run starts or finishes undoing its steps. */
 export interface MarkCompensation extends RequestPlace {
   readonly type: 'BeginCompensation' | 'EndCompensation'
@@ -113,7 +119,15 @@ export interface Receiver {
 }
 
 /** Commands that open a request under a key. */
-export type Request = RunStep | SetTimer | AwaitSignal | StartChild | SendMessage | SetAttributes | MarkCompensation
+export type Request =
+  | RunStep
+  | SetTimer
+  | AwaitSignal
+  | StartChild
+  | SendMessage
+  | SetAttributes
+  | WriteStream
+  | MarkCompensation
 export type Command =
   | Request
   | CancelRequests

@@ -78,6 +78,14 @@ export type AttributesSet = {
   readonly attributes: AttributeChanges
 } & RequestPlace
 
+/** The code wrote an item to a stream, or closed it. The item itself is not in the history. */
+export type StreamWritten = {
+  readonly type: 'StreamWritten'
+  readonly stream: string
+  /** The size of the item; absent if the stream was closed. */
+  readonly bytes?: number
+} & RequestPlace
+
 /** Which step, and what it is called. Histories of older releases lack the name. */
 interface OfStep {
   readonly key: string
@@ -257,6 +265,8 @@ export type GenerationEvent =
       readonly triggeredAt?: Instant
       /** The generation whose idempotency keys its steps keep; its own when absent. */
       readonly keysOf?: number
+      /** The generation in which its writers to streams began; its own when absent. */
+      readonly chapter?: number
       /** Overrides `extras.parsed` for this generation. */
       readonly parsed?: boolean | null
     }
@@ -265,6 +275,7 @@ export type EventBody =
   | Requested
   | Sent
   | AttributesSet
+  | StreamWritten
   | Compensated
   | Decision
   | Resolution
@@ -315,6 +326,7 @@ const EVENTS = {
   UpdateFailed: {},
   MessageSent: {},
   AttributesSet: { run: true },
+  StreamWritten: { run: true },
   TokenMade: {},
   Patched: {},
   CompensationBegan: { run: true, passing: true },

@@ -107,7 +107,13 @@ export const BY_HAND = 'paused by hand'
 
 /** How a step ended for good. */
 export type StepOutcome =
-  | { readonly ok: true; readonly attempt: number; readonly value: Payload }
+  | {
+      readonly ok: true
+      readonly attempt: number
+      readonly value: Payload
+      /** Streams that the step closes. */
+      readonly closes?: readonly string[]
+    }
   | {
       readonly ok: false
       readonly attempt: number

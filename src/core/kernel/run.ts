@@ -25,6 +25,8 @@ export interface Head {
   readonly extras: Extras
   /** The generation that idempotency keys name; its own when absent. */
   readonly keysOf?: number
+  /** The generation that was begun by the start or by continue-as-new last: its own when absent. */
+  readonly chapter?: number
   /** 1 plus the number of retries; 1 when absent. */
   readonly attempt?: number
   readonly parent?: ParentLink
@@ -67,6 +69,8 @@ export class RunState {
   triggered = false
   /** Attributes that the code has changed in this generation. */
   changes: AttributeChanges | undefined
+  /** Items that the code has written to streams in this generation, also those that it inherited. */
+  readonly written = new Map<string, number>()
   /** When this generation began. */
   beganAt: Instant | undefined
 
@@ -98,6 +102,9 @@ export class RunState {
     switch (event.type) {
       case 'AttributesSet':
         this.changes = { ...this.changes, ...event.attributes }
+        return
+      case 'StreamWritten':
+        if (event.bytes !== undefined) this.written.set(event.stream, (this.written.get(event.stream) ?? 0) + 1)
         return
       case 'CompensationBegan':
         this.compensations++

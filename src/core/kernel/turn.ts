@@ -3,7 +3,7 @@
 import { assert, unreachable } from '../base/assert.ts'
 import type { Instant } from '../base/time.ts'
 import { type AttributeChanges, foundBy } from './attributes.ts'
-import type { Command, ContinueRun, Receiver, RunStep, SendMessage, StartChild } from './command.ts'
+import type { Command, ContinueRun, Receiver, RunStep, SendMessage, StartChild, WriteStream } from './command.ts'
 import {
   answered,
   becauseOf,
@@ -36,6 +36,14 @@ export type LocalResult =
       readonly left?: true
     }
 
+/** What a turn writes to a stream; without an item, the stream is closed. */
+export interface WrittenItem {
+  readonly stream: string
+  readonly item?: WriteStream['item'] & object
+  /** Items that the code wrote before. */
+  readonly keep: number
+}
+
 export interface TurnEnd {
   readonly event: HistoryEvent
   /** The first events of the next generation, if there is one. */
@@ -62,6 +70,8 @@ export class Turn {
   ending: Ending | undefined
   continuation: ContinueRun | undefined
   attributes: AttributeChanges | undefined
+  /** Items that the code wrote, and streams that it or a step closed. */
+  streams: WrittenItem[] | undefined
   #receivers: Receivers = NO_RECEIVERS
   readonly #head: Head
   readonly #state: RunState
@@ -90,7 +100,7 @@ export class Turn {
       const open = this.#state.open.get(result.key)
       const isStopping = open?.type === 'step' && open.stopping
       if (isStopping && open.queued) this.dropped.push(result.key)
-      if (result.type === 'ended') this.#happen(stepEnded(result.key, result.outcome))
+      if (result.type === 'ended') this.#happen(this.#ended(result.key, result.outcome))
       else if (isStopping) this.#happen(lastAttempt(result))
       else {
         const { key, attempt, failure, until, left } = result
@@ -254,7 +264,7 @@ export class Turn {
       case 'nudge':
         return undefined
       case 'taskEnded':
-        return this.#isOpen(message) ? stepEnded(message.key, message.outcome) : undefined
+        return this.#isOpen(message) ? this.#ended(message.key, message.outcome) : undefined
       case 'taskLeft':
         return this.#isOpen(message) ? this.#left(message) : undefined
       case 'complete':
@@ -264,6 +274,17 @@ export class Turn {
       default:
         return unreachable(message)
     }
+  }
+
+  // Only an attempt that completes its step closes streams.
+  #ended(key: string, outcome: StepOutcome): EventBody {
+    for (const stream of (outcome.ok && outcome.closes) || []) this.#write(stream)
+    return stepEnded(key, outcome)
+  }
+
+  #write(stream: string, item?: WriteStream['item']): void {
+    this.streams ??= []
+    this.streams.push({ stream, keep: this.#state.written.get(stream) ?? 0, ...(item && { item }) })
   }
 
   // A message that could be read was consumed before the discard, because it came first.
@@ -401,6 +422,12 @@ export class Turn {
         const { type: _, ...set } = command
         this.attributes = { ...this.attributes, ...set.attributes }
         return this.#record({ type: 'AttributesSet', ...set })
+      }
+      case 'WriteStream': {
+        const { key, after, past, stream, item } = command
+        this.#write(stream, item)
+        const marks = { ...(past && { past }), ...(item && { bytes: item.bytes }) }
+        return this.#record({ type: 'StreamWritten', key, after, stream, ...marks })
       }
       case 'BeginCompensation':
       case 'EndCompensation': {

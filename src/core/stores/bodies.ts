@@ -26,6 +26,7 @@ export function inTurn(turn: seam.TurnCommit, change: Change): seam.TurnCommit {
     body: change(turn.body),
     outbox: turn.outbox.map((item) => inOutbound(item, change)),
     tasks: turn.tasks.map((task) => withBody(task, change)),
+    ...(turn.streams && { streams: turn.streams.map((each) => ('body' in each ? withBody(each, change) : each)) }),
     next: inNext(turn.next, change),
   }
 }
@@ -50,6 +51,10 @@ export function inOutcome(outcome: seam.TaskOutcome, change: Change): seam.TaskO
 
 export function inNote(note: seam.Note, change: Change): seam.Note {
   return withBody(note, change)
+}
+
+export function inBatch(batch: seam.StreamBatch, change: Change): seam.StreamBatch {
+  return withBody(batch, change)
 }
 
 export function inOperation(operation: seam.RecordOperation, change: Change): seam.RecordOperation {
@@ -99,6 +104,11 @@ export function inLoaded(loaded: seam.Loaded, change: Change): seam.Loaded {
     case 'notes': {
       const notes = Object.entries(loaded.notes).map(([name, body]) => [name, change(body)])
       return { ...loaded, notes: Object.fromEntries(notes) as Record<string, string> }
+    }
+    case 'stream': {
+      const { page } = loaded
+      if (!page) return loaded
+      return { type: 'stream', page: { ...page, batches: page.batches.map((batch) => withBody(batch, change)) } }
     }
     default:
       return loaded

@@ -1,6 +1,7 @@
 // The reading half of the store seam: what can be asked, and what the answers look like.
 import type { Instant } from '../base/time.ts'
 import type { EndedStatus, Status } from '../kernel/run.ts'
+import type { StreamPage, StreamSnapshot } from './stream.ts'
 import type { AttributeScalar, Attributes, StoredHead } from './values.ts'
 
 export type LoadAsk =
@@ -24,9 +25,24 @@ export type LoadAsk =
       readonly generation: number
       readonly key: string
     }
+  | StreamAsk
   | { readonly type: 'sessions' }
   /** What waits for a worker, by queue. May take long if it is much: for a look now and then. */
   | { readonly type: 'queues' }
+
+export type StreamAsk =
+  /** All streams of a run, by their names. */
+  | { readonly type: 'streams'; readonly runId: string }
+  | {
+      readonly type: 'stream'
+      readonly runId: string
+      readonly stream: string
+      /** The offset of the first item. */
+      readonly from: number
+      /** The number of batches, and the number of the first part. */
+      readonly batches: number
+      readonly parts: number
+    }
 
 export type Loaded =
   | { readonly type: 'run'; readonly run?: RunSnapshot }
@@ -34,6 +50,9 @@ export type Loaded =
   | ({ readonly type: 'history' } & HistoryPage)
   | { readonly type: 'tasks'; readonly tasks: readonly TaskSnapshot[] }
   | { readonly type: 'notes'; readonly notes: Readonly<Record<string, string>> }
+  /** Absent if there is no such run. A stream that was never written to is empty. */
+  | { readonly type: 'streams'; readonly streams?: readonly StreamSnapshot[] }
+  | { readonly type: 'stream'; readonly page?: StreamPage }
   | {
       readonly type: 'sessions'
       readonly now: Instant
@@ -188,5 +207,7 @@ export type Hint =
   | { readonly type: 'news'; readonly session: number }
   /** A run has ended. */
   | { readonly type: 'ended'; readonly runId: string }
+  /** This process wrote to a stream of the run. */
+  | { readonly type: 'streamed'; readonly runId: string }
   /** Another process wrote something. */
   | { readonly type: 'changed' }

@@ -15,12 +15,14 @@ import type { EndedStatus, ParentLink, ReleasedStatus } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
 import type { EndedPage, EndedQuery, EndedRun, Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
+import type { Appended, StreamBatch, StreamTurn } from './stream.ts'
 import type { AttributeChanges, StoredMessage } from './values.ts'
 
 export type { EndedStatus } from '../kernel/run.ts'
 export type * from './claiming.ts'
 export type * from './reading.ts'
 export type { RecordOperation, RecordOutcome, StoredRecord } from './record.ts'
+export type * from './stream.ts'
 export type {
   AttributeChanges,
   AttributeScalar,
@@ -78,6 +80,19 @@ export interface Store {
 
   /** Keeps small texts for the steps of a run until its generation ends. `once` never replaces a text. */
   note(notes: readonly Note[]): Promise<readonly Noted[]>
+
+  /**
+   * Adds items to streams, fenced on the lease of the run or of a task of it, and on its generation. Checked in this
+   * order: the run is in progress; the lease is current; the batch belongs to the newest part of its writer and
+   * chapter, or begins a newer one (a higher generation or attempt, or another execution of the same attempt); its
+   * number is the next of its part (a lower one is a duplicate), and what a new part keeps is there; the stream is
+   * open; no limit is passed. A stream exists from its first batch on. Batches of one stream are applied in the order
+   * given.
+   *
+   * A stream is closed in the generation that closed it, and while its run has ended: a later generation may write to
+   * it again. Streams stay when a run continues as new, and are deleted with their run.
+   */
+  append(batches: readonly StreamBatch[]): Promise<readonly Appended[]>
 
   /**
    * Opens (beat 1), extends, or closes a session: one write for all that the worker holds. Every beat replaces what is
@@ -246,6 +261,8 @@ export interface TurnCommit {
   readonly dropped: readonly string[]
   /** Added to those of the run, or replacing them; null removes one. */
   readonly attributes?: AttributeChanges
+  /** What the code wrote to streams, and streams that end: in order, all with the turn. Limits of streams do not apply. */
+  readonly streams?: readonly StreamTurn[]
   /**
    * From this turn on the run undoes what it did, or no longer does. While it does, its status is `compensating`
    * wherever it would be `running` or `waiting`, whoever holds it. A next generation starts without.

@@ -10,7 +10,7 @@ export type {
 } from '../kernel/attributes.ts'
 
 /** What a run is created with, with its bodies as texts. */
-export interface StoredHead extends Omit<Head, 'input' | 'extras' | 'keysOf' | 'attempt'> {
+export interface StoredHead extends Omit<Head, 'input' | 'extras' | 'keysOf' | 'chapter' | 'attempt'> {
   readonly input: string
   readonly extras?: string
 }
@@ -21,6 +21,9 @@ export interface StoredMessage {
 }
 
 export { NEVER } from '../base/time.ts'
+
+/** The code of a run as a writer to streams. Steps write under their keys, which are never empty. */
+export const RUN_WRITER = ''
 
 /** The build of a run that was paused by hand. */
 export const BY_HAND = ''

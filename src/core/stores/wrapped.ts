@@ -25,6 +25,7 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     settle: around('settle', (outcomes) => store.settle(outcomes)),
     note: around('note', (notes) => store.note(notes)),
     records: around('records', (operations) => store.records(operations)),
+    append: around('append', (batches) => store.append(batches)),
     renew: around('renew', (beat) => store.renew(beat)),
     load: around('load', (asks) => store.load(asks)),
     list: around('list', (query) => store.list(query)),

@@ -7,8 +7,10 @@ import type { RunTrace } from '../kernel/run-trace.ts'
 import { makeStepToken } from '../kernel/tokens.ts'
 import { runSpanOf, traceIdOf, traceparentText } from '../kernel/trace.ts'
 import { isUnlimited } from '../policies/retry.ts'
+import type { Lease } from '../stores/store.ts'
 import type { WorkerContext } from './context.ts'
 import type { StepNotes } from './step-notes.ts'
+import type { StepStreams } from './step-streams.ts'
 import type { Uncommitted } from './uncommitted.ts'
 
 /** Which attempt at which step, and the limits it runs under. */
@@ -18,6 +20,8 @@ export interface AttemptOf {
   readonly generation: number
   /** The generation that the idempotency key names; its own when undefined. */
   readonly keysOf: number | undefined
+  /** The generation in which its writers to streams began; its own when undefined. */
+  readonly chapter: number | undefined
   readonly key: string
   readonly name: string
   readonly attempt: number
@@ -31,6 +35,10 @@ export interface AttemptOf {
   readonly heartbeatMs: number | undefined
   /** When all attempts together must have ended. */
   readonly closeBy: Instant | undefined
+  /** What the attempt may write under. */
+  readonly lease: Lease
+  /** The task whose lease it is; the run's when absent. */
+  readonly taskId?: string
   /** Of a run held here: its step may not be recorded yet. A step in the task queue is. */
   readonly uncommitted?: Uncommitted
 }
@@ -74,7 +82,13 @@ export class StepContext implements ActivityContext {
   #client: ActivityClient | undefined
   #traceparent: string | undefined
 
-  constructor(of: AttemptOf, stop: LazyAbort, notes: StepNotes, context: WorkerContext) {
+  readonly #streams: () => StepStreams
+
+  constructor(
+    of: AttemptOf,
+    { stop, notes, streams }: { stop: LazyAbort; notes: StepNotes; streams: () => StepStreams },
+    context: WorkerContext,
+  ) {
     const { maxAttempts } = of.retry
     this.runId = of.runId
     this.workflowId = of.workflowId
@@ -85,6 +99,7 @@ export class StepContext implements ActivityContext {
     this.#of = of
     this.#stop = stop
     this.#notes = notes
+    this.#streams = streams
     this.#context = context
   }
 
@@ -126,6 +141,10 @@ export class StepContext implements ActivityContext {
 
   get runOnce(): ActivityContext['runOnce'] {
     return <R>(key: string, fn: () => R | Promise<R>) => this.#notes.once(key, fn) as Promise<R>
+  }
+
+  get stream(): ActivityContext['stream'] {
+    return (stream, options) => this.#streams().open(stream, options)
   }
 
   get completionToken(): ActivityContext['completionToken'] {

@@ -7,9 +7,10 @@ import type { WorkerContext } from './context.ts'
 
 const of: AttemptOf = {
   ...{ runId: 'r', generation: 1, key: 'activity:pay#1', name: 'pay', attempt: 2 },
-  ...{ workflowId: 'w', keysOf: 1, queue: 'default', priority: 0, readyAt: undefined },
+  ...{ workflowId: 'w', keysOf: 1, chapter: 1, queue: 'default', priority: 0, readyAt: undefined },
   trace: { runId: 'r', generation: 1 },
   ...{ startToCloseMs: undefined, heartbeatMs: undefined, closeBy: undefined },
+  lease: { session: 1, epoch: 1, nonce: 1 },
   retry: retryRule({ maxAttempts: 3, jitter: 0 }),
 }
 

@@ -16,6 +16,7 @@ import { type AttemptOf, CompletedLater, LazyAbort, StepContext } from './activi
 import { announceAttempt } from './announce-attempt.ts'
 import type { WorkerContext } from './context.ts'
 import { loadNotes, type Notes, type NotesOf, StepNotes } from './step-notes.ts'
+import { StepStreams } from './step-streams.ts'
 
 /** What an attempt calls. */
 export interface Work {
@@ -37,7 +38,7 @@ export type AttemptEnd =
   | { readonly type: 'left'; readonly left: StepLeft }
 
 type BodyResult =
-  | { readonly ok: true; readonly value: Payload }
+  | { readonly ok: true; readonly value: Payload; readonly closes?: readonly string[] }
   | { readonly ok: 'later' }
   | {
       readonly ok: false
@@ -55,6 +56,7 @@ export class Attempt {
   readonly #stop = new LazyAbort()
   #resolve: (end: AttemptEnd) => void = () => {}
   #notes: StepNotes | undefined
+  #streams: StepStreams | undefined
   #isAborted = false
 
   constructor(context: WorkerContext, of: AttemptOf, work: Work) {
@@ -78,6 +80,7 @@ export class Attempt {
     this.#stop.abort(reason)
     // Without the lease, another worker may be running the step by now: its notes must not be overwritten.
     void this.#notes?.close(this.#context.session.alive ? 'keep' : 'drop')
+    this.#streams?.drop(reason)
   }
 
   /** The step was cancelled and the run waits for its end. A body that has begun may clean up, and write notes. */
@@ -99,12 +102,24 @@ export class Attempt {
     const notes = new StepNotes(this.of, this.#context, found)
     this.#notes = notes
     const ended = announceAttempt(this.#context, this.of, this.#work.kind)
-    const result = await this.#underLimits(notes)
+    const body = await this.#underLimits(notes)
+    const result = this.#streams ? await this.#written(body, this.#streams) : body
     ended?.(outcomeOf(result))
     const isDone = result.ok === true
     const closed = notes.close(isDone ? 'drop' : 'keep')
     if (!isDone) await closed
     this.#resolve(this.#endOf(result))
+  }
+
+  // A step is complete when all it wrote is durable. What a failed attempt wrote is for its readers.
+  async #written(result: BodyResult, streams: StepStreams): Promise<BodyResult> {
+    try {
+      await streams.finish()
+      const { closes } = streams
+      return result.ok === true && closes.length > 0 ? { ...result, closes } : result
+    } catch (error) {
+      return result.ok === false ? result : { ok: false, failure: failureOf(error), timedOut: false }
+    }
   }
 
   // An attempt that cannot read the notes of earlier ones fails, so that its step says why it does not end.
@@ -119,7 +134,8 @@ export class Attempt {
 
   #underLimits(notes: StepNotes): Promise<BodyResult> {
     const { startToCloseMs, heartbeatMs, closeBy } = this.of
-    const context = new StepContext(this.of, this.#stop, notes, this.#context)
+    const streams = (): StepStreams => (this.#streams ??= new StepStreams(this.of, this.#context))
+    const context = new StepContext(this.of, { stop: this.#stop, notes, streams }, this.#context)
     const result = running.run('step', () => this.#call(context))
     if (startToCloseMs === undefined && heartbeatMs === undefined && closeBy === undefined) return result
     const limited = Promise.withResolvers<BodyResult>()
@@ -184,7 +200,10 @@ export class Attempt {
 
   #endOf(result: BodyResult): AttemptEnd {
     const { attempt, retry, closeBy } = this.of
-    if (result.ok === true) return { type: 'ended', outcome: { ok: true, attempt, value: result.value } }
+    if (result.ok === true) {
+      const { value, closes } = result
+      return { type: 'ended', outcome: { ok: true, attempt, value, ...(closes && { closes }) } }
+    }
     if (result.ok) return { type: 'left', left: this.#left() }
     const { failure, timedOut, retryAfterMs } = result
     const reason = givesUp(retry, failure, attempt)

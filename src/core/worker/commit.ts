@@ -9,11 +9,12 @@ import type { Outgoing } from '../kernel/endings.ts'
 import type { HistoryEvent } from '../kernel/event.ts'
 import { encodeExtras } from '../kernel/extras.ts'
 import { taskId } from '../kernel/ids.ts'
+import { ItemBatch } from '../kernel/items.ts'
 import { isStop, type Message } from '../kernel/message.ts'
 import type { Head } from '../kernel/run.ts'
 import { traceForChild } from '../kernel/trace.ts'
-import type { Turn, TurnEnd } from '../kernel/turn.ts'
-import type { Outbound, StoredMessage, TurnCommit } from '../stores/store.ts'
+import type { Turn, TurnEnd, WrittenItem } from '../kernel/turn.ts'
+import type { Outbound, StoredMessage, StreamTurn, TurnCommit } from '../stores/store.ts'
 
 /**
  * Whether the events need not be committed yet. They need not if a crash now would lose only that steps were begun, and
@@ -54,7 +55,7 @@ export function outbound(head: Head, outgoing: readonly Outgoing[]): Outbound[] 
 }
 
 /** What a turn writes besides its events. */
-export type Rest = Pick<TurnCommit, 'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'next'>
+export type Rest = Pick<TurnCommit, 'consumed' | 'outbox' | 'tasks' | 'dropped' | 'attributes' | 'streams' | 'next'>
 
 /** The messages that a turn consumes and sends; `closing` is the end of the run or generation, if the turn has one. */
 export function sentBy(head: Head, turn: Turn, closing?: TurnEnd): Omit<Rest, 'next'> {
@@ -66,7 +67,32 @@ export function sentBy(head: Head, turn: Turn, closing?: TurnEnd): Omit<Rest, 'n
     tasks: [],
     dropped: dropped.map((key) => taskId(head, key)),
     ...(turn.attributes && { attributes: turn.attributes }),
+    ...(turn.streams && { streams: batched(head, turn.streams) }),
   }
+}
+
+/** Items of one stream travel together, up to the size of a batch. */
+function batched(head: Head, written: readonly WrittenItem[]): StreamTurn[] {
+  const streams: StreamTurn[] = []
+  const waiting = new Map<string, { readonly batch: ItemBatch; readonly keep: number }>()
+  const flush = (stream: string): void => {
+    const { batch, keep } = waiting.get(stream) ?? {}
+    if (!batch || batch.items === 0) return
+    streams.push({ type: 'write', stream, chapter: head.chapter ?? head.generation, keep: keep ?? 0, ...batch.take() })
+  }
+  for (const { stream, item, keep } of written) {
+    if (!item) {
+      flush(stream)
+      streams.push({ type: 'close', stream })
+      continue
+    }
+    const { batch } = waiting.get(stream) ?? { batch: new ItemBatch() }
+    if (!waiting.has(stream)) waiting.set(stream, { batch, keep })
+    batch.add(item)
+    if (batch.isFull) flush(stream)
+  }
+  for (const stream of waiting.keys()) flush(stream)
+  return streams
 }
 
 export function storedMessage(message: Message): StoredMessage {

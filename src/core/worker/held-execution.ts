@@ -172,7 +172,11 @@ export class HeldExecution {
 
 function isDoneAtOnce({ type }: HistoryEvent): boolean {
   return (
-    type === 'MessageSent' || type === 'AttributesSet' || type === 'CompensationBegan' || type === 'CompensationEnded'
+    type === 'MessageSent' ||
+    type === 'AttributesSet' ||
+    type === 'StreamWritten' ||
+    type === 'CompensationBegan' ||
+    type === 'CompensationEnded'
   )
 }
 

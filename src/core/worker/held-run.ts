@@ -62,7 +62,7 @@ export class HeldRun {
     this.state = warm?.state ?? new RunState()
     this.waker = new Waker(context.clock)
     this.uncommitted = new Uncommitted(this.waker)
-    this.steps = new Steps(context, this.waker, this.uncommitted)
+    this.steps = new Steps(context, this.waker, this.uncommitted, claimed.lease)
     this.code = new HeldExecution(context, this.head, warm?.execution, () => this.waker.wake())
     const { turnId } = claimed
     const written = { seq: this.state.seq, bytes: warm?.bytes ?? 0, turnId }

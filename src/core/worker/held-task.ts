@@ -76,9 +76,22 @@ export class HeldTask {
 
   #of(body: TaskBody): AttemptOf {
     const { runId, name, failed, deliveries } = this.#task
-    const { key, generation, keysOf, workflowId, closeBy, retry, startToCloseMs, heartbeatMs } = body
+    const { key, generation, keysOf, chapter, workflowId, closeBy, retry, startToCloseMs, heartbeatMs } = body
     const { trace, queue = 'default', priority = 0, at } = body
-    const step = { runId, workflowId, generation, keysOf, key, name, attempt: this.#attempt, retry }
+    const { taskId, lease } = this.#task
+    const step = {
+      runId,
+      workflowId,
+      generation,
+      keysOf,
+      chapter,
+      key,
+      name,
+      attempt: this.#attempt,
+      retry,
+      taskId,
+      lease,
+    }
     const isFirst = failed === 0 && deliveries === 1
     const placed = { trace: { runId, generation, ...trace }, queue, priority, readyAt: isFirst ? at : undefined }
     return { ...step, startToCloseMs, heartbeatMs, closeBy, ...placed }

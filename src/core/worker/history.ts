@@ -91,7 +91,7 @@ export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
   const head = given.extras.pending ? headTriggered(given, events) : given
   const [first] = events
   if (first?.type !== 'GenerationBegan') return head
-  const { input, keysOf, attempt, parsed, triggeredAt, attributes } = first
+  const { input, keysOf, chapter, attempt, parsed, triggeredAt, attributes } = first
   const extras = {
     ...head.extras,
     ...(parsed !== undefined && { parsed }),
@@ -103,6 +103,7 @@ export function headSince(given: Head, events: readonly HistoryEvent[]): Head {
     input,
     extras,
     ...(keysOf !== undefined && { keysOf }),
+    ...(chapter !== undefined && { chapter }),
     ...(attempt !== undefined && { attempt }),
   }
 }

@@ -19,6 +19,7 @@ export interface TaskBody {
   readonly key: string
   readonly generation: number
   readonly keysOf?: number | undefined
+  readonly chapter?: number | undefined
   readonly workflowId: string
   readonly input: Payload
   /** As the holder of the run sees them, which may not have the code of the activity. */
@@ -77,6 +78,7 @@ function newTask(head: Head, key: string, step: OpenStep, { plan, at }: { plan: 
     key,
     generation: head.generation,
     keysOf: head.keysOf,
+    chapter: head.chapter,
     workflowId: head.workflowId,
     input: step.input ?? { json: null },
     retry: plan.retry,

@@ -10,6 +10,7 @@ import type { OpenStep } from '../kernel/requests.ts'
 import type { Head, RunState } from '../kernel/run.ts'
 import { traceOf } from '../kernel/trace.ts'
 import type { LocalResult, Turn } from '../kernel/turn.ts'
+import type { Lease } from '../stores/store.ts'
 import { Attempt, type AttemptEnd, stepWork } from './attempt.ts'
 import type { WorkerContext } from './context.ts'
 import type { Uncommitted } from './uncommitted.ts'
@@ -25,12 +26,14 @@ export class Steps {
   readonly #context: WorkerContext
   readonly #waker: Waker
   readonly #uncommitted: Uncommitted
+  readonly #lease: Lease
   readonly #running = new Map<string, Running>()
   #results: LocalResult[] = []
   /** Whether bodies were begun whose end is not committed. */
   hasBegun = false
 
-  constructor(context: WorkerContext, waker: Waker, uncommitted: Uncommitted) {
+  constructor(context: WorkerContext, waker: Waker, uncommitted: Uncommitted, lease: Lease) {
+    this.#lease = lease
     this.#context = context
     this.#waker = waker
     this.#uncommitted = uncommitted
@@ -63,12 +66,13 @@ export class Steps {
     if (step.stopping) return this.endCancelled(key, step)
     if (isSpent(step, plan)) return this.#end(key, exhausted(step, step.failed, step.failure))
     if (!this.#context.session.alive) return
-    const { runId, workflowId, generation, keysOf } = head
+    const { runId, workflowId, generation, keysOf, chapter } = head
     const of = {
       runId,
       workflowId,
       generation,
       keysOf,
+      chapter,
       key,
       name: step.name,
       attempt: step.failed + 1,
@@ -81,6 +85,7 @@ export class Steps {
       priority: plan.priority ?? head.priority,
       readyAt: this.#context.storeClock.now(),
       uncommitted: this.#uncommitted,
+      lease: this.#lease,
     }
     const attempt = new Attempt(this.#context, of, stepWork(this.#context, of, plan, step.input))
     this.hasBegun = true

@@ -169,7 +169,7 @@ export class Worker {
   }
 
   #hear(hint: Hint): void {
-    if (hint.type === 'ended') return
+    if (hint.type === 'ended' || hint.type === 'streamed') return
     if (hint.type === 'news' && hint.session !== this.#context.session.id) return
     if (hint.type !== 'ready') this.#plan.expectMessages()
     if (hint.type !== 'news') this.#directory.expectChange()

@@ -51,6 +51,10 @@ export function refOf(run: string): RunRef {
   throw new PawlError('RUN_ID_INVALID', `${problem}, or \`w:\` and a workflow id, such as w:order-1.`)
 }
 
+export function notFound(runId: string): PawlError {
+  return new PawlError('RUN_NOT_FOUND', `run ${runId} was deleted.`)
+}
+
 /** How long a call waits for a run. Undefined: not at all. */
 export function waitOf(wait: Duration | undefined): number | undefined {
   const ms = wait === undefined ? 0 : milliseconds(wait, 'wait')

@@ -7,6 +7,8 @@ import type { InputOf } from '../inputs.ts'
 import { positionOf } from '../live/events.ts'
 import { LiveRuns } from '../live/live-runs.ts'
 import { runStream } from '../live/run-stream.ts'
+import { streamPlace } from '../live/stream-events.ts'
+import { streamEvents } from '../live/stream-reader.ts'
 import { type Counts, type WindowSource, Windows } from '../live/windows.ts'
 import type { OperationName } from '../routes.ts'
 import { exactText } from '../wire.ts'
@@ -35,7 +37,20 @@ export const live: Handlers<LiveOperation> = {
     const options = { after: after === undefined ? undefined : positionOf(after), shown, signal }
     return runStream(engine, watchersOf(engine).runs, loaded.run, options)
   },
+  'live.stream': async ({ run: ref, name: stream, from, after }, { engine, signal }) => {
+    const { runId } = await engine.get(refOf(ref)).describe()
+    const place = streamPlace(after, from)
+    if (place.toldEnd && (await hasNothing(engine, { runId, stream, from: place.from }))) return undefined
+    return streamEvents(engine, { runId, stream, from: place.from, signal })
+  },
   'live.runs': (input, { engine, signal }) => watchersOf(engine).windows.stream(windowOf(engine, input), signal),
+}
+
+/** True if the stream is closed, and has no items from there on. */
+async function hasNothing({ host }: Engine, ask: { runId: string; stream: string; from: number }): Promise<boolean> {
+  const [loaded] = await host.load([{ type: 'stream', ...ask, parts: 0, batches: 0 }])
+  const page = loaded?.type === 'stream' ? loaded.page : undefined
+  return !page || (page.closed && page.items <= ask.from)
 }
 
 function windowOf(engine: Engine, { runs, limit, counts = false, ...filter }: InputOf<'live.runs'>): WindowSource {

@@ -10,7 +10,7 @@ import type { OperationName } from '../routes.ts'
 import { version } from '../version.ts'
 import type { Caller, Handlers } from './context.ts'
 
-type OtherOperation = Exclude<OperationName, `runs.${string}` | `live.${string}` | 'openapi.get'>
+type OtherOperation = Exclude<OperationName, `runs.${string}` | `streams.${string}` | `live.${string}` | 'openapi.get'>
 
 const accepted = { accepted: true } as const
 

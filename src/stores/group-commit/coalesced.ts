@@ -10,11 +10,13 @@ import {
   batchOf,
   bodies,
   type Committed,
+  type Hint,
   type NewRun,
   type Post,
   Pump,
   RowsLocked,
   type Store,
+  type StreamBatch,
   type TaskOutcome,
   type TurnCommit,
   wrapped,
@@ -43,10 +45,28 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
     (each: TaskOutcome) => each.taskId,
     breathe,
   )
+  const append = new Lane(
+    (batches) => store.append(batches),
+    weightOfBatch,
+    (each: StreamBatch) => each.runId,
+    breathe,
+  )
+  const listeners = new Set<(hint: Hint) => void>()
+  const streamed = (runId: string): void => {
+    for (const listener of listeners) listener({ type: 'streamed', runId })
+  }
   return wrapped(store, explained, {
     create: (runs) => Promise.all(runs.map((run) => create.add(run))),
     post: (posts) => Promise.all(posts.map((each) => post.add(each))),
     settle: (outcomes) => Promise.all(outcomes.map((each) => settle.add(each))),
+    append: (batches) =>
+      Promise.all(
+        batches.map(async (each) => {
+          const appended = await append.add(each)
+          streamed(each.runId)
+          return appended
+        }),
+      ),
     // Few and small, so each call travels alone. What no store takes is not sent.
     records: async (operations) => {
       for (const operation of operations) checkRecord(operation)
@@ -55,7 +75,23 @@ export function coalesced(store: Store, breathe: () => Promise<void> = async () 
       })
     },
     // The turns of one run stay in one lane, so they cannot overtake each other.
-    commit: (turns) => Promise.all(turns.map((turn) => laneOf(lanes, turn.runId).add(turn))),
+    commit: (turns) =>
+      Promise.all(
+        turns.map((turn) => {
+          const committed = laneOf(lanes, turn.runId).add(turn)
+          if (turn.streams) void committed.then(() => streamed(turn.runId)).catch(() => {})
+          return committed
+        }),
+      ),
+    // Only readers in this process hear of streams: for all others, a hint for each batch would cost more than it saves.
+    wake: (listener) => {
+      listeners.add(listener)
+      const stop = store.wake(listener)
+      return () => {
+        listeners.delete(listener)
+        stop()
+      }
+    },
   })
 }
 
@@ -213,6 +249,10 @@ export function weightOfPost(post: Post): number {
 
 export function weightOfOutcome(outcome: TaskOutcome): number {
   return bodiesIn(outcome, bodies.inOutcome) + EACH_BYTES
+}
+
+export function weightOfBatch(batch: StreamBatch): number {
+  return bodiesIn(batch, bodies.inBatch) + EACH_BYTES
 }
 
 export function weightOfTurn(turn: TurnCommit): number {

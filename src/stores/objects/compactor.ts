@@ -79,7 +79,9 @@ export class Compactor {
       const row = tables.ended.get(runId)
       if (!row) return []
       const turns = tables.turns.get(runId) ?? []
-      return [{ row, turns, ...(!tables.isNewest(row) && { older: true }) }]
+      const streams = tables.streams.copyOf(runId)
+      const more = { ...(streams.length > 0 && { streams }), ...(!tables.isNewest(row) && { older: true as const }) }
+      return [{ row, turns, ...more }]
     })
     if (runs.length > 0) await this.#replace(upTo, position, [], runs, 0)
     await this.#merge()
@@ -218,6 +220,7 @@ function* portions(runs: readonly EndedRun[]): Generator<EndedRun[]> {
   for (const run of runs) {
     portion.push(run)
     bytes += run.turns.reduce((sum, { body }) => sum + body.length, run.row.head.input.length)
+    for (const { row } of run.streams ?? []) bytes += row.bytes
     if (bytes < limits.segmentBytesMax) continue
     yield portion
     portion = []

@@ -8,9 +8,10 @@ import type { ArchiveChange } from './segment.ts'
 
 /**
  * Version 2 added records, pins and compensating runs: a reader of version 1 would drop them. Version 3 added the parts
- * of snapshots and the filters of segments: a reader of version 2 would ignore the parts, and delete the log.
+ * of snapshots and the filters of segments: a reader of version 2 would ignore the parts, and delete the log. Version 4
+ * added streams: a reader of version 3 would drop them.
  */
-export const VERSION = 3
+export const VERSION = 4
 const OLDEST = 1
 
 export interface LogHeader {

@@ -147,7 +147,7 @@ test('a log from before records is read, and goes on', async () => {
   const run = await hold(store, idFor('run'))
   await apply(store, turn(run, { next: released() }))
   await store.close()
-  world.edit((text) => text.replace('"pawl":3', '"pawl":1'))
+  world.edit((text) => text.replace('"pawl":4', '"pawl":1'))
   const later = world.store(2)
   expect((await later.list({ limit: 9 })).runs).toHaveLength(1)
   expect(await later.records([list, put('a', 0), list])).toMatchObject([
@@ -162,7 +162,7 @@ test('a log from before records is read, and goes on', async () => {
 test('what a newer pawl wrote is left alone', async () => {
   const world = new World()
   await world.store().records([put('a', 0)])
-  world.edit((text) => text.replace('"pawl":3', '"pawl":4'))
+  world.edit((text) => text.replace('"pawl":4', '"pawl":5'))
   const refused = await world
     .store()
     .records([list])

@@ -2,7 +2,7 @@
 // certainly not in the segment; some segments have none. Then comes the index. Every further line is one run with all
 // its turns, found by its position.
 import type { Instant } from '../../core/base/time.ts'
-import type { Attributes, RowTurn, RunRow } from '../../core/stores/driver.ts'
+import type { Attributes, RowTurn, RunRow, StreamChange } from '../../core/stores/driver.ts'
 import { Bloom } from './bloom.ts'
 import { damagedObject } from './errors.ts'
 
@@ -80,6 +80,7 @@ export function firstFitting(
 export interface EndedRun {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
+  readonly streams?: readonly StreamChange[]
   /** Set if it was not the newest run of its workflow id when it left memory. */
   readonly older?: true
 }

@@ -5,7 +5,7 @@
 import { limits } from '../../core/base/limits.ts'
 import type { Instant } from '../../core/base/time.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
-import type { RecordRow, RowTurn, RunRow, SessionRow, Tables, TaskRow } from '../../core/stores/driver.ts'
+import type { RecordRow, RowTurn, RunRow, SessionRow, StreamChange, Tables, TaskRow } from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import type { ChangedRows } from './changed-rows.ts'
 import { parse, VERSION } from './format.ts'
@@ -56,6 +56,8 @@ export type StateLine =
   | RunLine
   /** Further turns of a run with an earlier line. */
   | { readonly of: string; readonly turns: readonly RowTurn[] }
+  /** Further batches of a stream of a run with an earlier line. */
+  | { readonly streamOf: string; readonly stream: StreamChange }
   | { readonly runGone: string }
   | { readonly task: TaskRow }
   | { readonly taskGone: string }
@@ -68,6 +70,7 @@ interface CapturedRun {
   readonly row: RunRow
   readonly turns: readonly RowTurn[]
   readonly count: number
+  readonly streams: readonly StreamChange[]
   readonly endedIn: number | undefined
   readonly older: boolean
 }
@@ -114,7 +117,8 @@ function captureRun(row: RunRow, tables: Tables, endedIn: ReadonlyMap<string, nu
   const { runId } = row.head
   const turns = tables.turns.get(runId) ?? []
   const older = !tables.isNewest(row)
-  return { row, turns, count: turns.length, endedIn: endedIn.get(runId), older }
+  const streams = tables.streams.copyOf(runId)
+  return { row, turns, count: turns.length, streams, endedIn: endedIn.get(runId), older }
 }
 
 /** Yields the lines of what was captured. A long history takes several. */
@@ -129,7 +133,22 @@ export function* linesOf(captured: Iterable<Captured>): Generator<StateLine> {
     const about = { ...(endedIn !== undefined && { endedIn }), ...(older && { older }) }
     yield { row, turns: first, ...about }
     for (const turns of more) yield { of: row.head.runId, turns }
+    for (const stream of each.streams) yield* streamLines(row.head.runId, stream)
   }
+}
+
+function* streamLines(streamOf: string, { row, parts, batches }: StreamChange): Generator<StateLine> {
+  let some: StreamChange['batches'][number][] = []
+  let bytes = 0
+  for (const batch of batches) {
+    some.push(batch)
+    bytes += batch.body.length
+    if (bytes <= limits.snapshotLineBytes) continue
+    yield { streamOf, stream: { row, parts: [], batches: some } }
+    some = []
+    bytes = 0
+  }
+  yield { streamOf, stream: { row, parts, batches: some } }
 }
 
 function chunks(turns: readonly RowTurn[], count: number): RowTurn[][] {
@@ -220,6 +239,7 @@ const PARTS_AT_ONCE = 4
 /** Collects rows from lines; a later line replaces an earlier one of the same row. */
 class StateRows {
   readonly #runs = new Map<string, RunLine & { readonly turns: RowTurn[] }>()
+  readonly #streams = new Map<string, StreamChange[]>()
   readonly #tasks = new Map<string, TaskRow>()
   readonly #sessions = new Map<number, SessionRow>()
   readonly #records: RecordRow[] = []
@@ -227,6 +247,9 @@ class StateRows {
   put(line: StateLine): void {
     if ('row' in line) {
       this.#runs.set(line.row.head.runId, { ...line, turns: [...line.turns] })
+      this.#streams.delete(line.row.head.runId)
+    } else if ('streamOf' in line) {
+      this.#streams.set(line.streamOf, [...(this.#streams.get(line.streamOf) ?? []), line.stream])
     } else if ('of' in line) this.#runs.get(line.of)?.turns.push(...line.turns)
     else if ('runGone' in line) this.#runs.delete(line.runGone)
     else if ('task' in line) this.#tasks.set(line.task.taskId, line.task)
@@ -241,6 +264,8 @@ class StateRows {
     const ends = new Map<string, number>()
     for (const [runId, { row, turns, endedIn, older }] of this.#runs) {
       tables.restore(row, turns, older)
+      const streams = this.#streams.get(runId)
+      if (streams) tables.streams.apply(runId, streams)
       if (endedIn !== undefined) ends.set(runId, endedIn)
     }
     for (const task of this.#tasks.values()) tables.putTask(task)

@@ -5,7 +5,17 @@ import { limits } from '../../core/base/limits.ts'
 import type { Clock } from '../../core/runtime/clock.ts'
 import { type Random, systemRandom } from '../../core/runtime/random.ts'
 import type * as seam from '../../core/stores/driver.ts'
-import { Groups, loadOne, matches, pageOf, position, rules, snapshot, Transaction } from '../../core/stores/driver.ts'
+import {
+  Groups,
+  loadOne,
+  loadStreams,
+  matches,
+  pageOf,
+  position,
+  rules,
+  snapshot,
+  Transaction,
+} from '../../core/stores/driver.ts'
 import type { Bucket } from './bucket.ts'
 import { Compactor, type CompactorSettings } from './compactor.ts'
 import { SegmentGone } from './errors.ts'
@@ -142,6 +152,15 @@ export class ObjectStore implements seam.Store {
     }))
   }
 
+  append(batches: readonly seam.StreamBatch[]): Promise<readonly seam.Appended[]> {
+    return this.#each(batches, (batch) => ({
+      apply: (tx) => rules.append(tx, batch),
+      runIds: [batch.runId],
+      mayBeStale: ({ outcome }) => outcome === 'missing' || outcome === 'fenced',
+      bytes: batch.body.length,
+    }))
+  }
+
   renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     // Closing a session must not overtake what its worker sent before.
     const urgent = !beat.close && { urgent: true as const }
@@ -225,10 +244,11 @@ export class ObjectStore implements seam.Store {
       const runId = tables.names.get(ask.workflowId) ?? (await archive.newestOf(ask.workflowId))
       return { type: 'named', ...(runId !== undefined && { runId }) }
     }
-    if ((ask.type !== 'run' && ask.type !== 'history') || tables.run(ask.runId)) {
+    if (!('runId' in ask) || ask.type === 'tasks' || ask.type === 'notes' || tables.run(ask.runId)) {
       return loadOne(tables, ask, now)
     }
     const ended = await archive.find(ask.runId)
+    if (ask.type === 'stream' || ask.type === 'streams') return loadStreams(ended?.row, ended?.streams ?? [], ask)
     if (ask.type === 'history')
       return { type: 'history', turns: pageOf(ended?.turns ?? [], ended?.row.generation ?? 1, ask) }
     return { type: 'run', ...(ended && { run: snapshot(ended.row, ended.turns, now) }) }

@@ -11,6 +11,7 @@ import {
   type Next,
   type Outbound,
   RELEASED,
+  RUN_WRITER,
   type TurnCommit,
 } from '../../core/stores/driver.ts'
 import { attributeColumns, itemsOf } from '../sql/attributes.ts'
@@ -66,7 +67,7 @@ function reasonOf(next: Next): string | null {
 
 function isPlain({ tasks, dropped, outbox, attributes, next, ...turn }: TurnCommit): boolean {
   if (next.type === 'pause' || next.type === 'continue' || attributes) return false
-  if (turn.compensating !== undefined || turn.pin !== undefined) return false
+  if (turn.compensating !== undefined || turn.pin !== undefined || turn.streams) return false
   return tasks.length + dropped.length + outbox.length === 0
 }
 
@@ -97,6 +98,7 @@ function extras(turns: readonly TurnCommit[]): string | null {
     starts: each((turn) => turn.outbox.filter(isStart).map((item) => startOf(turn, item))),
     posts: each((turn) => turn.outbox.filter(isPost).map(postOf)),
     attributes: each(({ runId, attributes }) => (attributes ? [{ runId, set: attributeRows(attributes) }] : [])),
+    ...(turns.some(({ streams }) => streams) && { streams: each(streamsOf) }),
     continues: each(({ runId, generation, lease, next }) =>
       next.type === 'continue' ? [{ runId, generation: generation + 1, epoch: lease.epoch, past: next.past }] : [],
     ),
@@ -108,6 +110,11 @@ function extras(turns: readonly TurnCommit[]): string | null {
     }),
     pauses: Object.fromEntries(turns.flatMap(({ next }, index) => (next.type === 'pause' ? [[index + 1, next]] : []))),
   })
+}
+
+function streamsOf({ runId, generation, streams = [] }: TurnCommit): { stream: object }[] {
+  const of = { runId, generation, writer: RUN_WRITER, attempt: 0, partId: 0 }
+  return streams.map((stream) => ({ stream: { ...of, ...stream } }))
 }
 
 /** Attributes as rows of their tables; a removed one as its name alone. */

@@ -12,6 +12,7 @@ import type {
   RunGroup,
   RunSnapshot,
   Status,
+  StoredBatch,
 } from '../../core/stores/driver.ts'
 import { ALL, both, type Condition, conditionOf } from '../sql/conditions.ts'
 import { endedPage, endedValues, loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
@@ -24,6 +25,7 @@ import {
   type TurnColumns,
   turnOf,
 } from '../sql/rows.ts'
+import { type PageAsk, pageOfRows, pageValues, type StreamColumns, streamTexts } from '../sql/streams.ts'
 import { type Dialect, GROUP_KEYS, joins, loadTexts, snapshot, stateJoins } from '../sql/texts.ts'
 import {
   hasAttribute,
@@ -45,12 +47,14 @@ export class PostgresReader {
   readonly #schema: string
   readonly #dialect: Dialect
   readonly #texts: ReturnType<typeof loadTexts>
+  readonly #streams: ReturnType<typeof streamTexts>
 
   constructor(query: Query, schema: string) {
     this.#query = query
     this.#schema = schema
     this.#dialect = postgresDialect(schema)
     this.#texts = loadTexts(this.#dialect)
+    this.#streams = streamTexts(this.#dialect)
   }
 
   async load(asks: readonly LoadAsk[], now: number | null): Promise<readonly Loaded[]> {
@@ -180,6 +184,10 @@ export class PostgresReader {
         const time = await this.#clock(now)
         return loadedOf(ask, await this.#query(numbered(this.#texts.queues), valuesOf(ask, time), ask.type), time)
       }
+      case 'streams':
+        return loadedOf(ask, await this.#read(this.#streams.streams, ask), 0)
+      case 'stream':
+        return this.#stream(ask)
       case 'tasks':
       case 'notes':
         return loadedOf(ask, await this.#read(this.#texts[ask.type], ask), 0)
@@ -192,6 +200,15 @@ export class PostgresReader {
     const time = await this.#clock(now)
     const rows = await this.#query(numbered(this.#texts.ended), endedValues(query, time), 'ended')
     return endedPage(rows, query, time)
+  }
+
+  async #stream(ask: PageAsk): Promise<Loaded> {
+    const { stream, batches } = this.#streams
+    const values = pageValues(ask)
+    const rows = await this.#query<StreamColumns>(numbered(stream), values.stream, 'stream')
+    const found = await this.#query<StoredBatch>(numbered(batches), values.batches, 'stream batches')
+    const page = pageOfRows(rows, found, ask.from)
+    return { type: 'stream', ...(page && { page }) }
   }
 
   #read(text: string, ask: PlainAsk): Promise<unknown[]> {

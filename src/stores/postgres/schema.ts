@@ -217,6 +217,44 @@ export const migrations: readonly string[] = [
   drop index {schema}.closed_status;
   create index closed_status on {schema}.closed (status, closed_at) include (run_id) where status <> 'completed';
   `,
+  `
+  -- Streams of runs. A part is what one attempt at a step wrote, or the code of the run in one generation; a batch is
+  -- what it wrote at a time, from the offset of its first item.
+  create table {schema}.stream (
+    run_id uuid not null,
+    name text collate "C" not null,
+    items int8 not null,
+    bytes int8 not null,
+    parts int4 not null,
+    closed_in int4 not null,
+    primary key (run_id, name)
+  ) with (fillfactor = 50);
+  create table {schema}.stream_part (
+    run_id uuid not null,
+    name text collate "C" not null,
+    number int4 not null,
+    writer text collate "C" not null,
+    chapter int4 not null,
+    generation int4 not null,
+    attempt int4 not null,
+    part_id int8 not null,
+    keep int8 not null,
+    items int8 not null,
+    batches int4 not null,
+    primary key (run_id, name, number)
+  ) with (fillfactor = 50);
+  create index stream_part_writer on {schema}.stream_part (run_id, name, writer, chapter, number);
+  create table {schema}.stream_batch (
+    run_id uuid not null,
+    name text collate "C" not null,
+    first int8 not null,
+    count int4 not null,
+    part int4 not null,
+    n int4 not null,
+    body text not null,
+    primary key (run_id, name, first)
+  );
+  `,
 ]
 
 /** The oldest version of the tables whose functions still work on the newest. */

@@ -253,6 +253,19 @@ export class PostgresStore implements seam.Store {
     return outcomes.map((outcome) => ({ outcome }))
   }
 
+  async append(batches: readonly seam.StreamBatch[]): Promise<readonly seam.Appended[]> {
+    const given = batches.map(({ lease, ...batch }) => ({ ...batch, ...lease }))
+    const answers = await this.#parted(
+      batches,
+      ({ runId, taskId }) => [runId, ...(taskId === undefined ? [] : [taskId])],
+      this.#calls.call<{ outcome: seam.Appended['outcome']; offset?: number | null }[]>(
+        'append',
+        JSON.stringify(given),
+      ),
+    )
+    return answers.map(({ outcome, offset }) => ({ outcome, ...(typeof offset === 'number' && { offset }) }))
+  }
+
   async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     const answers = await this.#calls.call<RecordAnswer[]>('records', JSON.stringify(operations))
     if (operations.some(({ type }) => type === 'put')) this.#hints.tell([{ type: 'ready' }])

@@ -22,14 +22,16 @@ import {
   type TaskColumns,
   taskSnapshotOf,
 } from './rows.ts'
+import { streamsOf } from './streams.ts'
 
-export type PlainAsk = Exclude<LoadAsk, { type: 'history' }>
+export type PlainAsk = Exclude<LoadAsk, { type: 'history' | 'stream' }>
 
 /** `now` is the store's time, for what is due. */
 export function valuesOf(ask: PlainAsk, now = 0): (string | number)[] {
   switch (ask.type) {
     case 'run':
     case 'tasks':
+    case 'streams':
       return [ask.runId]
     case 'named':
       return [ask.workflowId]
@@ -58,6 +60,10 @@ export function loadedOf({ type }: PlainAsk, rows: readonly unknown[], now: numb
       return { type, tasks: (rows as TaskColumns[]).map(taskSnapshotOf) }
     case 'notes':
       return { type, notes: notesOf(rows as NoteColumns[]) }
+    case 'streams': {
+      const streams = streamsOf(rows as Parameters<typeof streamsOf>[0])
+      return { type, ...(streams && { streams }) }
+    }
     case 'sessions':
       return { type, now, sessions: (rows as SessionColumns[]).map(sessionOf) }
     case 'queues':

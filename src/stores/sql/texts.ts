@@ -65,12 +65,15 @@ export function loadTexts({ table }: Dialect) {
       where live.session = 0 and live.parked_build is null and live.at <= ? group by l.queue
       union all select 'task', l.queue, count(*), min(t.at) from ${table('task')} t
       join ${table('lane')} l on l.lane = t.lane where t.session = 0 and t.at <= ? group by l.queue`,
-    /** The runs that are looked at are bounded, and not those that have ended: there may be few of those. */
-    ended: `select run.run_id, run.created_at, l.name, closed.status, closed.closed_at
-      from (select run_id, lane, created_at from ${table('run')}
-        where (created_at, run_id) > (?, ?) and created_at <= ? order by created_at, run_id limit ? + 0) run
-      join ${table('lane')} l on l.lane = run.lane left join ${table('closed')} closed on closed.run_id = run.run_id
-      order by run.created_at, run.run_id`,
+    /**
+     * The runs that are looked at are bounded, and not those that have ended: there may be few of those. Left joins, so
+     * that the walk begins with the runs, in their order.
+     */
+    ended: `select run.run_id, run.created_at, l.name, closed.status, closed.closed_at from ${table('run')} run
+      left join ${table('lane')} l on l.lane = run.lane
+      left join ${table('closed')} closed on closed.run_id = run.run_id
+      where (run.created_at, run.run_id) > (?, ?) and run.created_at <= ?
+      order by run.created_at, run.run_id limit ? + 0`,
     generation: `select generation from ${table('live')} where run_id = ?
       union all select generation from ${table('closed')} where run_id = ?`,
   } as const

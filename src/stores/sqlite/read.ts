@@ -18,6 +18,7 @@ import {
 import { ALL, both, boundsOf, type Condition as SqlCondition } from '../sql/conditions.ts'
 import { endedPage, endedValues, loadedOf, type PlainAsk, valuesOf } from '../sql/loaded.ts'
 import { cursorOf, type SnapshotColumns, snapshotOf, type TurnColumns, turnOf } from '../sql/rows.ts'
+import { type PageAsk, pageOfRows, pageValues } from '../sql/streams.ts'
 import { GROUP_KEYS, stateJoins } from '../sql/texts.ts'
 import { aspectsOf, conditionOf, NEWEST, type Plan, plansOf, restOf, type Source } from './sources.ts'
 import type { Statements } from './statements.ts'
@@ -35,6 +36,7 @@ export class SqliteReader {
   }
 
   load(ask: LoadAsk, now: number): Loaded {
+    if (ask.type === 'stream') return this.#stream(ask)
     if (ask.type !== 'history') return loadedOf(ask, this.#statementOf(ask).all(...valuesOf(ask, now)), now)
     const { runId, generation = this.#generation(runId), after, turns, before } = ask
     const values = [runId, after, turns, generation]
@@ -49,8 +51,17 @@ export class SqliteReader {
   }
 
   #statementOf({ type }: PlainAsk): StatementSync {
-    const { snapshot: run, newest: named, tasksOfRun: tasks, notes, sessions, queues } = this.#sql
-    return { run, named, tasks, notes, sessions, queues }[type]
+    const { snapshot: run, newest: named, tasksOfRun: tasks, notes, sessions, queues, streams } = this.#sql
+    return { run, named, tasks, notes, sessions, queues, streams }[type]
+  }
+
+  #stream(ask: PageAsk): Loaded {
+    const { streamPage, streamBatches } = this.#sql
+    const values = pageValues(ask)
+    const rows = streamPage.all(...values.stream) as unknown as Parameters<typeof pageOfRows>[0]
+    const batches = streamBatches.all(...values.batches) as unknown as Parameters<typeof pageOfRows>[1]
+    const page = pageOfRows(rows, batches, ask.from)
+    return { type: 'stream', ...(page && { page }) }
   }
 
   list(query: ListQuery, slice: Slice): Promise<Listed> {

@@ -9,6 +9,7 @@ import { DueRows } from './due.ts'
 import type { Lanes } from './lanes.ts'
 import { type ClosedColumns, endedRunOf, type LiveValues, runOf, type SqliteRun, updateOf } from './run-row.ts'
 import type { Statements, Updates } from './statements.ts'
+import { SqliteStreamRows } from './stream-rows.ts'
 
 type TaskValues = readonly [
   taskId: string,
@@ -37,7 +38,7 @@ interface CreatedRun extends SqliteRun {
   readonly created?: seam.NewRun
 }
 
-export class SqliteRows implements seam.RowsTx {
+export class SqliteRows extends SqliteStreamRows implements seam.RowsTx {
   readonly now: number
   readonly hints = new Hints()
   readonly #sql: Statements
@@ -46,6 +47,7 @@ export class SqliteRows implements seam.RowsTx {
   #rowsDue: DueRows | undefined
 
   constructor(sql: Statements, updates: Updates, lanes: Lanes, now: number) {
+    super(sql)
     this.#sql = sql
     this.#updates = updates
     this.#lanes = lanes
@@ -267,6 +269,7 @@ export class SqliteRows implements seam.RowsTx {
     const { deleteAttributes, deleteAllItems } = this.#sql
     for (const each of [deleteRun, deleteClosed, deleteTurns, deleteInbox, deleteTasks, deleteNotes]) each.run(runId)
     for (const each of [deleteAttributes, deleteAllItems]) each.run(runId)
+    this.deleteStreams(runId)
     if (name !== undefined) this.#sql.nameNewest.run(name)
   }
 

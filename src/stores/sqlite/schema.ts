@@ -191,4 +191,44 @@ export const migrations: readonly string[] = [
   create index pawl_closed_pin on pawl_closed (pin, created_at) where pin is not null;
   create index pawl_run_parent on pawl_run (parent_id, created_at) where parent_id is not null;
   `,
+  `
+  -- Streams of runs. A part is what one attempt at a step wrote, or the code of the run in one generation; a batch is
+  -- what it wrote at a time, from the offset of its first item.
+  create table pawl_stream (
+    run_id text not null,
+    name text not null,
+    items integer not null,
+    bytes integer not null,
+    parts integer not null,
+    closed_in integer not null,
+    primary key (run_id, name)
+  ) strict, without rowid;
+
+  create table pawl_stream_part (
+    run_id text not null,
+    name text not null,
+    number integer not null,
+    writer text not null,
+    chapter integer not null,
+    generation integer not null,
+    attempt integer not null,
+    part_id integer not null,
+    keep integer not null,
+    items integer not null,
+    batches integer not null,
+    primary key (run_id, name, number)
+  ) strict, without rowid;
+  create index pawl_stream_part_writer on pawl_stream_part (run_id, name, writer, chapter, number);
+
+  create table pawl_stream_batch (
+    run_id text not null,
+    name text not null,
+    first integer not null,
+    count integer not null,
+    part integer not null,
+    n integer not null,
+    body text not null,
+    primary key (run_id, name, first)
+  ) strict;
+  `,
 ]

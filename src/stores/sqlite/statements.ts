@@ -1,6 +1,7 @@
 // Every statement of the SQLite store, prepared once.
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { NEVER } from '../../core/stores/driver.ts'
+import { streamTexts } from '../sql/streams.ts'
 import { type Dialect, HEAD, loadTexts, snapshot } from '../sql/texts.ts'
 import { updateText } from './run-row.ts'
 
@@ -30,6 +31,7 @@ const parked = (lane: string, pin: string, select: string): string => {
 
 export const SNAPSHOT = snapshot(sqliteDialect)
 const load = loadTexts(sqliteDialect)
+const streams = streamTexts(sqliteDialect)
 
 /** A limit that is given as a value. SQLite prepares a statement with a plain `limit ?` anew at every call. */
 const bounded = (limit: string): string => `${limit} + 0`
@@ -141,6 +143,25 @@ export const texts = {
   deleteTask: 'delete from pawl_task where task_id = ?',
   deleteTasks: 'delete from pawl_task where run_id = ?',
   tasksOfRun: load.tasks,
+
+  streams: streams.streams,
+  streamPage: streams.stream,
+  streamBatches: streams.batches,
+  stream: `select name, items, bytes, parts, closed_in as closedIn from pawl_stream where run_id = ? and name = ?`,
+  countStreams: 'select count(*) as count from pawl_stream where run_id = ?',
+  putStream: `insert into pawl_stream (run_id, name, items, bytes, parts, closed_in) values (?, ?, ?, ?, ?, ?)
+    on conflict (run_id, name) do update set items = excluded.items, bytes = excluded.bytes, parts = excluded.parts,
+      closed_in = excluded.closed_in`,
+  newestPart: `select number, writer, chapter, generation, attempt, part_id as partId, keep, items, batches
+    from pawl_stream_part where run_id = ? and name = ? and writer = ? and chapter = ? order by number desc limit 1`,
+  putPart: `insert into pawl_stream_part (run_id, name, number, writer, chapter, generation, attempt, part_id, keep, items,
+      batches) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    on conflict (run_id, name, number) do update set items = excluded.items, batches = excluded.batches`,
+  streamBatch: 'select first from pawl_stream_batch where run_id = ? and name = ? and part = ? and n = ?',
+  deleteStreams: 'delete from pawl_stream where run_id = ?',
+  deleteParts: 'delete from pawl_stream_part where run_id = ?',
+  deleteBatches: 'delete from pawl_stream_batch where run_id = ?',
+  insertBatch: `insert into pawl_stream_batch (run_id, name, first, count, part, n, body) values (?, ?, ?, ?, ?, ?, ?)`,
 
   session: `select session, beat, expires_at, ttl_ms, latest from pawl_session where session = ?`,
   sessions: load.sessions,

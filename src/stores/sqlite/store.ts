@@ -133,6 +133,10 @@ export class SqliteStore implements seam.Store {
     return outcomes
   }
 
+  append(batches: readonly seam.StreamBatch[]): Promise<readonly seam.Appended[]> {
+    return this.#write((rows) => batches.map((batch) => rules.append(rows, batch)))
+  }
+
   async records(operations: readonly seam.RecordOperation[]): Promise<readonly seam.RecordOutcome[]> {
     if (operations.every(({ type }) => type !== 'put'))
       return this.#read((rows) => operations.map((operation) => rules.operate(rows, operation)))

@@ -28,6 +28,7 @@ import { restartCases } from './restarts.ts'
 import { sessionCases } from './sessions.ts'
 import { startCases } from './start.ts'
 import { startWithCases } from './start-with.ts'
+import { streamCases } from './streams.ts'
 import { suspectCases } from './suspects.ts'
 import { taskCases } from './tasks.ts'
 import { textCases } from './texts.ts'
@@ -60,6 +61,7 @@ export const conformance: readonly Case[] = [
   ...compensatingCases,
   ...noteCases,
   ...recordCases,
+  ...streamCases,
   ...loadCases,
   ...queueCases,
   ...listCases,

@@ -55,7 +55,9 @@ export const purgeCases: readonly Case[] = [
       const attributes = { customer: 'a', tags: ['x', 'y'], paid: true }
       const run = await hold(store, 'run', { workflowId: 'w', attributes, message: message('m1') })
       await store.note([{ runId: 'run', generation: 1, key: 'k', name: 'n', body: '"note"' }])
-      await apply(store, turn(run, { count: 2 }))
+      const item = { items: 1, bytes: 1, body: '[]' }
+      const write = { type: 'write', stream: 'tokens', chapter: 1, keep: 0, ...item } as const
+      await apply(store, turn(run, { count: 2, streams: [write] }))
       await store.post([postTo('run', 'm2')])
       const consumed = ['m1', 'm2']
       await apply(store, turn({ ...run, seq: 2 }, { consumed, tasks: [newTask('task')], next: ended }))
@@ -64,6 +66,7 @@ export const purgeCases: readonly Case[] = [
       same(await find(store, 'run'), undefined, 'the run')
       same([...(await history(store, 'run')), ...(await tasksOf(store, 'run'))], [], 'its history and tasks')
       same(await named(store, 'w'), undefined, 'its workflow id')
+      same(await store.load([{ type: 'streams', runId: 'run' }]), [{ type: 'streams' }], 'its streams')
       same((await store.list({ limit: 5 })).runs, [], 'the list')
       same((await store.list({ limit: 0, count: true })).count, 0, 'the count')
       const byTag = [{ name: 'tags', is: 'eq', value: 'x' }] as const
@@ -83,6 +86,7 @@ export const purgeCases: readonly Case[] = [
       same(again.outcome, 'created', 'a start with the same ids and another input')
       const run = await take(store, 'run')
       same([run.seq, run.messages, run.deliveries], [0, [], 1], 'it begins anew')
+      same(await store.load([{ type: 'streams', runId: 'run' }]), [{ type: 'streams', streams: [] }], 'its streams')
       same(await history(store, 'run'), [], 'its history')
     },
   },

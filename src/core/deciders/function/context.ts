@@ -12,6 +12,7 @@ import type {
   Scope as PublicScope,
   RunInfo,
   RunRef,
+  RunStreamWriter,
   TerminableChild,
   Webhook,
 } from '../../definitions/context.ts'
@@ -32,10 +33,12 @@ import type {
 } from '../../definitions/options.ts'
 import { stepPlan } from '../../definitions/plan.ts'
 import { type AnySchema, checking, checkNow } from '../../definitions/schema.ts'
+import { type Stream, streamName } from '../../definitions/stream.ts'
 import type { Request, SendMessage } from '../../kernel/command.ts'
 import type { StepPlan } from '../../kernel/decider.ts'
 import type { StepKind } from '../../kernel/event.ts'
 import { childId, escapeKey, SHIELD } from '../../kernel/ids.ts'
+import { encodeItem } from '../../kernel/items.ts'
 import { webhookName, webhookSignal } from '../../kernel/tokens.ts'
 import { activityRequest, childRequest, signalRequest, type Unplaced } from '../requests.ts'
 import {
@@ -293,6 +296,25 @@ export class FunctionContext implements Context {
     // Recorded attributes have passed this check before.
     if (!this.#execution.hasRecorded(key)) this.#execution.attributes.check(attributes)
     void this.#request({ type: 'SetAttributes', key, attributes }, { explicit: false })
+  }
+
+  stream<Chunk>(stream: Stream<Chunk>): RunStreamWriter<Chunk> {
+    const name = streamName('ctx.stream', stream)
+    return {
+      write: (chunk) => {
+        const key = this.#occurrence('stream', name)
+        const bytes = this.#execution.recordedBytes(key)
+        // What was recorded is in the stream.
+        const item = bytes === undefined ? encodeItem(name, chunk) : { text: '', bytes }
+        this.#execution.streams.write(name, item.bytes)
+        void this.#request({ type: 'WriteStream', key, stream: name, item }, { explicit: false })
+      },
+      close: () => {
+        const key = this.#occurrence('stream', name)
+        this.#execution.streams.close(name)
+        void this.#request({ type: 'WriteStream', key, stream: name }, { explicit: false })
+      },
+    }
   }
 
   transaction(name: string, fn: unknown): Durable {

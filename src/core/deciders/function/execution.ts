@@ -32,6 +32,7 @@ import {
 import { type Identity, RequestMatcher } from './request-matcher.ts'
 import { Compensations, Continued } from './saga.ts'
 import { Scope } from './scope.ts'
+import { RunStreams } from './streams.ts'
 import { TurnCommands } from './turn-commands.ts'
 
 /** The code that is running: that of an execution, or the body of a step. */
@@ -72,6 +73,7 @@ export class FunctionExecution implements Execution {
   readonly root = new Scope()
   readonly compensations = new Compensations()
   readonly attributes: RunAttributes
+  readonly streams = new RunStreams()
   readonly handlers = new Handlers((error) => this.#settleRoot({ ok: false, error }))
   #isQuery = false
   #outcome: FunctionOutcome | undefined
@@ -143,6 +145,12 @@ export class FunctionExecution implements Execution {
   /** True if the history has the request that the code is about to make. */
   hasRecorded(key: string): boolean {
     return this.#journal.unrequested.has(key)
+  }
+
+  /** The size of the item that the code is about to write, if the history has it. */
+  recordedBytes(key: string): number | undefined {
+    const recorded = this.#journal.unrequested.get(key)
+    return recorded?.type === 'StreamWritten' ? recorded.bytes : undefined
   }
 
   /** True if the history has requests, but not this one. */

@@ -3,15 +3,23 @@
 // time. Live execution and replay use the same rule; that is why `Promise.all` and `race` replay identically.
 import { assert, unreachable } from '../../base/assert.ts'
 import type { ContinueRun } from '../../kernel/command.ts'
-import type { AttributesSet, Compensated, HeardEvent, Requested, Resolution, Sent } from '../../kernel/event.ts'
+import type {
+  AttributesSet,
+  Compensated,
+  HeardEvent,
+  Requested,
+  Resolution,
+  Sent,
+  StreamWritten,
+} from '../../kernel/event.ts'
 import { MinHeap } from './heap.ts'
 
 /** A request as the history has it. */
-export type RecordedRequest = (Requested | Sent | AttributesSet | Compensated) & {
+export type RecordedRequest = (Requested | Sent | AttributesSet | StreamWritten | Compensated) & {
   readonly seq: number
 }
 /** An event that settles a request, starts a handler, or cancels the run. */
-export type Settlement = (Resolution | Sent | AttributesSet | Compensated) & {
+export type Settlement = (Resolution | Sent | AttributesSet | StreamWritten | Compensated) & {
   readonly seq: number
   readonly at: number
 }
@@ -60,6 +68,7 @@ export class Journal {
         return this.#record(event)
       case 'MessageSent':
       case 'AttributesSet':
+      case 'StreamWritten':
       case 'CompensationBegan':
       case 'CompensationEnded':
         // These events both record a request and settle it.

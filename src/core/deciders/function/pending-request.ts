@@ -68,6 +68,7 @@ export function settle(pending: PendingRequest, settlement: Settlement): void {
     case 'MessageSent':
       return settleMessage(pending, settlement)
     case 'AttributesSet':
+    case 'StreamWritten':
     case 'CompensationBegan':
     case 'CompensationEnded':
       return pending.resolve(undefined)

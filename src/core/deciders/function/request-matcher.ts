@@ -35,6 +35,7 @@ const EVENT_OF = {
   StartChild: 'ChildStarted',
   SendMessage: 'MessageSent',
   SetAttributes: 'AttributesSet',
+  WriteStream: 'StreamWritten',
   BeginCompensation: 'CompensationBegan',
   EndCompensation: 'CompensationEnded',
 } as const

@@ -102,5 +102,5 @@ function isLost(pending: PendingRequest): boolean {
 /** Requests that take effect with the turn itself, even if it is the last. */
 function isSent({ request }: PendingRequest): boolean {
   if (request.type === 'StartChild') return request.onClose === 'abandon'
-  return request.type === 'SendMessage' || request.type === 'SetAttributes'
+  return request.type === 'SendMessage' || request.type === 'SetAttributes' || request.type === 'WriteStream'
 }

@@ -134,6 +134,7 @@ export class GraphProgress {
       // A graph makes no other requests, and no other event concerns it.
       case 'MessageSent':
       case 'AttributesSet':
+      case 'StreamWritten':
       case 'TokenMade':
       case 'Patched':
       case 'CompensationEnded':

@@ -160,6 +160,7 @@ export class MachineExecution extends Interpreter {
       case 'WaitStarted':
       case 'MessageSent':
       case 'AttributesSet':
+      case 'StreamWritten':
       case 'TokenMade':
       case 'Patched':
       case 'CompensationBegan':

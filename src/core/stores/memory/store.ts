@@ -74,6 +74,10 @@ export class MemoryStore implements seam.Store {
     return operations.map((operation) => this.#transact((tx) => rules.operate(tx, operation)))
   }
 
+  async append(batches: readonly seam.StreamBatch[]): Promise<readonly seam.Appended[]> {
+    return batches.map((batch) => this.#transact((tx) => rules.append(tx, batch)))
+  }
+
   async renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     return this.#transact((tx) => rules.renew(tx, beat))
   }

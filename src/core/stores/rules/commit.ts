@@ -9,6 +9,7 @@ import { post } from './post.ts'
 import type { RunState } from './row.ts'
 import type { RowsTx, Run, RunForTurn } from './rows-tx.ts'
 import { isHolder, released } from './session.ts'
+import { writeStreams } from './streams.ts'
 
 /** Takes what a turn sends to other runs: delivers it at once, or keeps it for a later claim. */
 export type Send = (tx: RowsTx, sender: string, outbox: readonly Outbound[]) => void
@@ -44,6 +45,7 @@ function applyTurn(tx: RowsTx, run: RunForTurn, turn: TurnCommit): void {
   for (const task of turn.tasks) tx.insertTask(task, turn.runId)
   for (const id of turn.dropped) tx.dropTask(id)
   if (turn.attributes) tx.setAttributes(run, turn.attributes)
+  if (turn.streams) writeStreams(tx, run, turn.streams)
   if (next.type === 'end') {
     const endedAt = Math.max(tx.now, turn.at)
     return tx.end(run, stored, { status: next.status, endedAt, pin: run.pin ?? turn.pin, reason: next.reason })

@@ -11,6 +11,7 @@ import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
 import type { Due, DueIndex } from './due-index.ts'
 import { headOf, position, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
+import { loadStreams } from './stream-tables.ts'
 import type { Tables } from './tables.ts'
 
 export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.Loaded {
@@ -32,6 +33,9 @@ export function loadOne(tables: Tables, ask: seam.LoadAsk, now: Instant): seam.L
       const ordered = tasks.toSorted((a, b) => compareKeys(a.taskId, b.taskId))
       return { type: 'tasks', tasks: ordered.map(taskSnapshot) }
     }
+    case 'streams':
+    case 'stream':
+      return loadStreams(tables.run(ask.runId), tables.streams.of(ask.runId), ask)
     case 'notes':
       return { type: 'notes', notes: notesOf(tables.run(ask.runId), ask) }
     case 'sessions':

@@ -3,6 +3,7 @@
 import type { Instant } from '../../base/time.ts'
 import { RELEASED, type Status } from '../../kernel/run.ts'
 import type { Attributes, NewTask, Outbound, StoredHead, StoredMessage, StoredRecord, StoredTurn } from '../store.ts'
+import type { StreamChange } from './stream-rows.ts'
 
 /** What never changes in a run's row. */
 export interface RunOrigin {
@@ -103,6 +104,7 @@ export interface RunChange {
   /** Ids of messages that were consumed, before those in `posted` arrived. */
   readonly taken?: readonly string[]
   readonly outbox?: readonly Outbound[]
+  readonly streams?: readonly StreamChange[]
   /** The run and everything that belongs to it is gone. */
   readonly isDeleted?: true
 }

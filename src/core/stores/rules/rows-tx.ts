@@ -4,6 +4,7 @@
 import type { Instant } from '../../base/time.ts'
 import type * as seam from '../store.ts'
 import type { LeaseState, RecordRow, RunState, SessionRow, SessionTimes } from './row.ts'
+import type { StreamRows } from './stream-rows.ts'
 
 /** A run as the rules see it. Its input, messages, notes and attributes are read where a rule needs them. */
 export interface Run extends Omit<RunState, 'paused' | 'seq' | 'turnId' | 'reached'> {
@@ -39,7 +40,7 @@ export type RunStart = Pick<RunState, 'session' | 'nonce' | 'epoch' | 'deliverie
   readonly startAt: Instant
 }
 
-export interface RowsTx {
+export interface RowsTx extends StreamRows {
   /** The store's time, the same for the whole transaction. */
   readonly now: Instant
 

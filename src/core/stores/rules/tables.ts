@@ -14,6 +14,7 @@ import {
   type SessionRow,
   type TaskRow,
 } from './row.ts'
+import { StreamTables } from './stream-tables.ts'
 
 export class Tables {
   readonly live = new Map<string, RunRow>()
@@ -30,6 +31,7 @@ export class Tables {
   readonly names = new Map<string, string>()
   /** By space and key. */
   readonly records = new Map<string, Map<string, RecordRow>>()
+  readonly streams = new StreamTables()
 
   readonly #tasksOf = new Map<string, Set<string>>()
 
@@ -101,6 +103,7 @@ export class Tables {
     this.ended.delete(runId)
     this.undelivered.delete(runId)
     this.turns.delete(runId)
+    this.streams.delete(runId)
     if (this.names.get(row.head.workflowId) === runId) this.names.delete(row.head.workflowId)
   }
 
@@ -123,6 +126,7 @@ export class Tables {
     const row = changed(before, change)
     if (change.turns) this.#append(runId, change.turns)
     if (change.forgotten !== undefined) this.#forgetBefore(runId, change.forgotten)
+    if (change.streams) this.streams.apply(runId, change.streams)
     this.#put(row)
     return row
   }

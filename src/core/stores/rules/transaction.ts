@@ -15,12 +15,14 @@ import {
   hasEnded,
   type RecordRow,
   type RowState,
+  type RunChange,
   type RunRow,
   type RunState,
   type SessionRow,
   type TaskRow,
 } from './row.ts'
 import type { RowsTx, Run, RunStart, Task, TurnRow } from './rows-tx.ts'
+import { StreamDrafts } from './stream-tables.ts'
 import type { Tables } from './tables.ts'
 import { Visible } from './visible.ts'
 
@@ -32,7 +34,7 @@ export interface ArchivedRuns {
 
 const noArchive: ArchivedRuns = { run: () => undefined, newest: () => undefined }
 
-export class Transaction implements RowsTx {
+export class Transaction extends StreamDrafts implements RowsTx {
   readonly now: Instant
   readonly #tables: Tables
   readonly #archive: ArchivedRuns
@@ -47,6 +49,7 @@ export class Transaction implements RowsTx {
   readonly #tasksDue: Visible<TaskRow>
 
   constructor(tables: Tables, now: Instant, archive: ArchivedRuns = noArchive) {
+    super(tables.streams)
     this.#tables = tables
     const [drafts, tasks] = [this.#drafts, this.#tasks]
     this.#runsDue = new Visible(
@@ -315,13 +318,19 @@ export class Transaction implements RowsTx {
 
   changes(): Changes {
     return {
-      runs: [...this.#drafts].map(([runId, draft]) => changeOf(runId, draft)).filter(isSomething),
+      runs: this.#runChanges(),
       tasks: [...this.#tasks.values()].filter((row) => row !== undefined),
       tasksGone: [...this.#tasks].filter(([id, row]) => !row && this.#tables.tasks.has(id)).map(([id]) => id),
       sessions: [...this.#sessions.values()].filter((row) => row !== undefined),
       sessionsGone: [...this.#sessions].filter(([id, row]) => !row && this.#tables.sessions.has(id)).map(([id]) => id),
       records: [...this.#records.values()].flatMap((space) => [...space.values()]),
     }
+  }
+
+  #runChanges(): RunChange[] {
+    const changes = new Map([...this.#drafts].map(([runId, draft]) => [runId, changeOf(runId, draft)]))
+    for (const [runId, streams] of this.streamChanges()) changes.set(runId, { runId, ...changes.get(runId), streams })
+    return [...changes.values()].filter(isSomething)
   }
 
   #set(runId: string, set: Partial<RowState>): RunRow {

@@ -174,6 +174,10 @@ begin
     continue when (x->>'n')::int4 <> all(p_applied);
     perform {schema}.set_attributes((x->>'runId')::uuid, x->'set');
   end loop;
+  for x in select value from json_array_elements(p->'streams') loop
+    continue when (x->>'n')::int4 <> all(p_applied);
+    perform {schema}.write_streams(x->'stream');
+  end loop;
   -- Released above, and due at once in the next generation.
   for x in select value from json_array_elements(p->'continues') loop
     continue when (x->>'n')::int4 <> all(p_applied);

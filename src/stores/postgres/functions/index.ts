@@ -14,6 +14,7 @@ import { begin, create, lanes, post } from './create.ts'
 import { purge } from './purge.ts'
 import { records } from './records.ts'
 import { settle } from './settle.ts'
+import { streams } from './streams.ts'
 import { transaction } from './transaction.ts'
 
 /** The server's time, unless a test hands in its own. */
@@ -22,7 +23,10 @@ create or replace function {schema}.clock(p_now int8) returns int8 language sql 
   select coalesce(p_now, floor(extract(epoch from clock_timestamp()) * 1000)::int8)
 $$;`
 
-const parts = [clock, transaction, lanes, claimed, begin, create, post, claim, commit, settle, purge, records]
+const parts = [
+  ...[clock, transaction, lanes, claimed, begin, create, post, streams, claim, commit, settle, purge],
+  records,
+]
 const source = parts.join('\n')
 const named = new Set([...source.matchAll(/create or replace function \{schema\}\.(\w+)\(/g)].map(([, name]) => name))
 

@@ -2,7 +2,10 @@
 import { DURABLE, PLANS } from './transaction.ts'
 
 /** Tables that have rows of a run under its id. */
-const TABLES = ['run', 'closed', 'turn', 'inbox', 'task', 'note', 'attribute', 'attribute_item'] as const
+const TABLES = [
+  ...['run', 'closed', 'turn', 'inbox', 'task', 'note', 'attribute', 'attribute_item'],
+  ...['stream', 'stream_part', 'stream_batch'],
+]
 
 export const purge = `
 create or replace function {schema}.purge(p_now int8, p_runs uuid[], p_ended int8[]) returns json
