@@ -22,6 +22,7 @@ import {
 } from '../../src/core/stores/store.ts'
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { LARGE, RandomDraws } from './random-draws.ts'
+import { randomTransfers } from './random-transfers.ts'
 import type { StoreCall } from './store-call.ts'
 
 const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
@@ -77,6 +78,7 @@ export class RandomCalls {
       }
     if (dice < 95) return { method: 'renew', given: this.#beat() }
     if (dice < 97) return this.#draws.chance(0.7) ? this.#purge() : { method: 'ended', given: this.#endedQuery() }
+    if (dice < 99) return { method: 'transfer', given: randomTransfers(this.#draws, this.#tables(), this.#now()) }
     return { method: 'list', given: this.#query() }
   }
 

@@ -26,6 +26,7 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     note: around('note', (notes) => store.note(notes)),
     records: around('records', (operations) => store.records(operations)),
     renew: around('renew', (beat) => store.renew(beat)),
+    transfer: around('transfer', (operations) => store.transfer(operations)),
     load: around('load', (asks) => store.load(asks)),
     list: around('list', (query) => store.list(query)),
     wake: (listener) => store.wake(listener),
