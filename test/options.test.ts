@@ -42,6 +42,7 @@ import {
 import { jsonLoggerOptions } from '../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../src/core/worker/options.ts'
 import { openOptions } from '../src/engine.ts'
+import { moveOptions } from '../src/moving.ts'
 import { otelOptions } from '../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
@@ -169,6 +170,7 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ],
   ['Filters', '`list`, `count` and `batch`. See [Operating runs](../operations/operating-runs.md).', runFilter],
   ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
+  ['moveRuns', '`moveRuns(options)`. See [Moving runs](../operations/moving.md).', moveOptions],
   ['fork', '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).', forkOptions],
   ['testEngine', 'See [Testing](../guides/testing.md).', testOptions],
   ['simulate', 'Besides those of `testEngine`. See [Testing](../guides/testing.md).', simulateOptions],

@@ -173,6 +173,8 @@ function otherCommands(file: string): string[][] {
     ['check', old],
     ['worker', old],
     ['export'],
+    ['move', '--from', old, '--to', text],
+    ['move', '--from', `sqlite:./${old}`, '--to', `file:./${reversed}`, '--workflow', old],
     ['health'],
     ['workers'],
     ['audit'],

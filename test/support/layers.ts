@@ -59,6 +59,8 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/retention': [...common, entry, storeEntry, 'activity-client.ts'],
   'addons/builds': [...common, entry],
   'addons/diagrams': ['core/base', entry],
+  'addons/moving': [...common, entry, storeEntry],
+  'moving.ts': [...common, entry, storeEntry, 'addons/moving', 'stores/open.ts'],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
 
