@@ -13,6 +13,7 @@ export type { CheckedRun, CheckGroup, CheckReport } from './addons/builds/check-
 export type { Codec } from './addons/codecs/codec.ts'
 export { diagram, diagramOf } from './addons/diagrams/diagram.ts'
 export { graph } from './addons/documents/graph.ts'
+export type { MoveReport, RefusedRun } from './addons/moving/mover.ts'
 export type { RetentionCalls, RetentionRecord } from './addons/retention/calls.ts'
 export type { Keep, PurgeOptions, RetentionPolicy } from './addons/retention/options.ts'
 export type { Retention } from './addons/retention/retention.ts'
@@ -124,4 +125,5 @@ export {
 } from './engine.ts'
 export type { MetricsSnapshot } from './metrics/meter.ts'
 export { type Metrics, metrics } from './metrics/metrics.ts'
+export { type MoveOptions, moveRuns } from './moving.ts'
 export type { CredentialProvider, Credentials } from './stores/objects/credentials.ts'

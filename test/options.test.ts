@@ -44,6 +44,7 @@ import { jsonLoggerOptions } from '../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../src/core/worker/options.ts'
 import { writeOptions } from '../src/core/worker/step-streams.ts'
 import { openOptions } from '../src/engine.ts'
+import { moveOptions } from '../src/moving.ts'
 import { otelOptions } from '../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
@@ -173,6 +174,7 @@ const pages: readonly (readonly [title: string, text: string, options: Descripti
   ['result', '`run.result(options)`, and, besides `messageId`, `run.update`.', resultOptions],
   ['run.stream', 'See [Streams](../guides/streams.md).', streamOptions],
   ['ctx.stream', 'In a step. See [Streams](../guides/streams.md).', writeOptions],
+  ['moveRuns', '`moveRuns(options)`. See [Moving runs](../operations/moving.md).', moveOptions],
   ['fork', '`run.fork(options)`. See [Operating runs](../operations/operating-runs.md).', forkOptions],
   ['testEngine', 'See [Testing](../guides/testing.md).', testOptions],
   ['simulate', 'Besides those of `testEngine`. See [Testing](../guides/testing.md).', simulateOptions],

@@ -68,15 +68,17 @@ export async function withEngine<T>(
   definitions: OpenOptions = {},
 ): Promise<T> {
   refuseServer(options, what)
-  const missing = missingFile(options.store)
-  if (missing !== undefined) {
-    const kind = /^file:/i.test(options.store) ? 'folder' : 'file'
-    throw new PawlError(
-      'STORE_URL_INVALID',
-      `there is no ${kind} ${missing}, so there is no store in it. Check --store, PAWL_STORE and the current folder.`,
-    )
-  }
+  refuseMissing(options.store, '--store, PAWL_STORE')
   return withNewEngine(options, what, use, definitions)
+}
+
+/** Throws if the file of a store does not exist, because opening it would create it. */
+export function refuseMissing(store: string, givenBy: string): void {
+  const missing = missingFile(store)
+  if (missing === undefined) return
+  const kind = /^file:/i.test(store) ? 'folder' : 'file'
+  const problem = `there is no ${kind} ${missing}, so there is no store in it`
+  throw new PawlError('STORE_URL_INVALID', `${problem}. Check ${givenBy} and the current folder.`)
 }
 
 /** Opens a store, which is created if it does not exist, uses it and closes it. */

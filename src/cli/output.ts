@@ -24,6 +24,7 @@ export const statusStyles: Readonly<Record<Status, Style>> = {
   completed: 'green',
   failed: 'red',
   cancelled: 'dim',
+  moved: 'dim',
 }
 
 export function print(text = ''): void {

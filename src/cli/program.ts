@@ -20,6 +20,7 @@ import { healthCommand } from './commands/health.ts'
 import { initCommand } from './commands/init.ts'
 import { mcpCommand } from './commands/mcp.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { moveCommand } from './commands/move.ts'
 import { pauseCommand } from './commands/pause.ts'
 import { queryCommand } from './commands/query.ts'
 import { queuesCommand } from './commands/queues.ts'
@@ -113,7 +114,8 @@ function groups(): Readonly<Record<string, readonly Command[]>> {
       scheduleCommand(),
     ],
     'Store and access:': [
-      ...[healthCommand(), workersCommand(), queuesCommand(), auditCommand(), exportCommand(), retentionCommand()],
+      ...[healthCommand(), workersCommand(), queuesCommand(), auditCommand(), exportCommand(), moveCommand()],
+      retentionCommand(),
       ...[purgeCommand(), doctorCommand(), tokenCommand()],
     ],
   }

@@ -1,5 +1,6 @@
 // The engine as the floor above it sees it.
 export type { Catalogue, StoredDefinition } from './catalogue/catalogue.ts'
+export { CATALOGUE_SPACES, DEFINITIONS_SPACE } from './catalogue/catalogue.ts'
 export type { Records } from './catalogue/records.ts'
 export type { Client } from './client/client.ts'
 export {
@@ -126,5 +127,6 @@ export type { RollOut } from './policies/roll-out.ts'
 export type { HistoryPage, LoadAsk, Loaded, RunSnapshot } from './stores/store.ts'
 export type { Announcement, Listener } from './telemetry/announcement.ts'
 export { CompletedLater } from './worker/activity-context.ts'
+export { LateSessions } from './worker/late-sessions.ts'
 export type { Verdict } from './worker/replay.ts'
 export type { Worker, WorkerLoad } from './worker/worker.ts'

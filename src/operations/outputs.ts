@@ -296,7 +296,7 @@ export const components: Readonly<Record<string, JsonSchema>> = {
   }),
   Run: shapeOf<RunRecord>({
     ...{ runId: text, workflowId: text, name: text, status: { type: 'string', enum: [...LIVE, ...ENDED] } },
-    ...{ 'input?': anything, 'output?': anything, 'waitingFor?': text, 'failure?': ref('Failure') },
+    ...{ 'input?': anything, 'output?': anything, 'movedTo?': text, 'waitingFor?': text, 'failure?': ref('Failure') },
     ...{ 'compensationFailures?': list(ref('Failure')), memo: values, attributes: values, 'parentRunId?': text },
     ...{ queue: text, priority: whole, generation: whole, createdAt: time, updatedAt: time, 'endedAt?': time },
     'unreadable?': shape({ code: text, message: text }),

@@ -12,7 +12,14 @@ const statuses: Readonly<Record<number, readonly PawlErrorCode[]>> = {
   405: ['METHOD_NOT_ALLOWED'],
   408: ['REQUEST_TIMEOUT'],
   409: [
-    ...(['RUN_ALREADY_EXISTS', 'RUN_ENDED', 'NOT_ENDED', 'RUN_NOT_AT_REST', 'DEFINITION_CONFLICT'] as const),
+    ...([
+      'RUN_ALREADY_EXISTS',
+      'RUN_ENDED',
+      'RUN_MOVED',
+      'NOT_ENDED',
+      'RUN_NOT_AT_REST',
+      'DEFINITION_CONFLICT',
+    ] as const),
     ...([
       'VERSION_MISMATCH',
       'DETERMINISM',

@@ -177,6 +177,8 @@ function otherCommands(file: string): string[][] {
     ['check', old],
     ['worker', old],
     ['export'],
+    ['move', '--from', old, '--to', text],
+    ['move', '--from', `sqlite:./${old}`, '--to', `file:./${reversed}`, '--workflow', old],
     ['health'],
     ['workers'],
     ['queues'],

@@ -23,6 +23,7 @@ import {
 import type { SeededRandom } from '../../src/testing/seeded-random.ts'
 import { LARGE, RandomDraws } from './random-draws.ts'
 import { RandomStreams } from './random-streams.ts'
+import { randomTransfers } from './random-transfers.ts'
 import type { StoreCall } from './store-call.ts'
 
 const SESSIONS = [1, 2, 3, 4, 5].map((each) => LARGE + each)
@@ -82,6 +83,7 @@ export class RandomCalls {
       }
     if (dice < 95) return { method: 'renew', given: this.#beat() }
     if (dice < 97) return this.#draws.chance(0.7) ? this.#purge() : { method: 'ended', given: this.#endedQuery() }
+    if (dice < 99) return { method: 'transfer', given: randomTransfers(this.#draws, this.#tables(), this.#now()) }
     return { method: 'list', given: this.#query() }
   }
 

@@ -12,6 +12,7 @@ import type {
   SessionBeat,
   StreamBatch,
   TaskOutcome,
+  TransferOperation,
   TurnCommit,
 } from '../../src/core/stores/store.ts'
 
@@ -27,6 +28,7 @@ export type StoreCall =
   | { readonly method: 'renew'; readonly given: SessionBeat }
   | { readonly method: 'purge'; readonly given: readonly EndedRun[] }
   | { readonly method: 'ended'; readonly given: EndedQuery }
+  | { readonly method: 'transfer'; readonly given: readonly TransferOperation[] }
   | { readonly method: 'list'; readonly given: ListQuery }
 
 /** Ids of the runs a call concerns, so that their rows can be compared after it. */
@@ -41,6 +43,8 @@ export function runsOf(call: StoreCall): string[] {
       return call.given.map(({ runId }) => runId)
     case 'commit':
       return call.given.flatMap((turn) => [turn.runId, ...turn.outbox.map(targetOf)])
+    case 'transfer':
+      return call.given.map((each) => (each.type === 'put' ? each.run.head.runId : each.runId))
     default:
       return []
   }

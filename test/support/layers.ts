@@ -61,6 +61,8 @@ const upper: Readonly<Record<string, readonly string[]>> = {
   'addons/input-schemas': [...common, entry],
   'addons/views': [...common, entry],
   'addons/diagrams': ['core/base', entry],
+  'addons/moving': [...common, entry, storeEntry],
+  'moving.ts': [...common, entry, storeEntry, 'addons/moving', 'stores/open.ts'],
   'addons/codecs': [...common, storeEntry, 'stores/objects'],
 }
 

@@ -69,6 +69,7 @@ import {
 import { jsonLoggerOptions } from '../../src/core/runtime/json-logger.ts'
 import { workerOptions } from '../../src/core/worker/options.ts'
 import { openOptions } from '../../src/engine.ts'
+import { moveOptions, moveRuns } from '../../src/moving.ts'
 import { otelOptions } from '../../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../../src/server/options.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
@@ -205,6 +206,12 @@ export const calls: readonly Given[] = [
     give: (o) => within(async (ctx) => ctx.on(go as never, o, nothing as never))(),
   },
   { title: 'open', options: openOptions, give: (o) => open('memory:', o) },
+  {
+    title: 'moveRuns',
+    options: moveOptions,
+    give: (o) => moveRuns({ from: 'memory:', to: 'memory:', ...(o as object) }),
+    isPart: true,
+  },
   { title: 'engine.work', options: workerOptions, give: (o) => onEngine((e) => e.work(o)) },
   {
     title: 'engine.start',

@@ -118,6 +118,7 @@ export function explain(why: Why): string | undefined {
       return why.status
     case 'ready':
     case 'pending':
+    case 'moving':
       return why.suggestion
   }
 }

@@ -256,6 +256,8 @@ export function whyText(why: Why): string {
       return `${stepLabel(why.step)} failed and will be tried again`
     case 'completion':
       return `It waits for ${stepLabel(why.step)} to be completed from outside`
+    case 'moving':
+      return 'It is held for its move to another store'
     case 'lease':
       return `${why.worker} is working on it`
     case 'noWorker':

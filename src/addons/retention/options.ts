@@ -58,6 +58,8 @@ export class Expiry {
   afterMs(name: string, status: EndedStatus): number {
     const own = this.#ruleOf(name)
     const { keep: general = 'forever' } = this.#policy
+    // What has moved is only a note that it has.
+    if (status === 'moved') return millisecondsOf(own?.keep ?? general)
     return millisecondsOf(own?.[status] ?? own?.keep ?? this.#policy[status] ?? general)
   }
 

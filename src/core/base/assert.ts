@@ -20,6 +20,7 @@ export type PawlErrorCode =
   | 'RUN_NOT_FOUND'
   | 'RUN_ALREADY_EXISTS'
   | 'RUN_ENDED'
+  | 'RUN_MOVED'
   | 'NOT_ENDED'
   | 'RUN_NOT_AT_REST'
   | 'RUN_ID_INVALID'

@@ -590,6 +590,15 @@ export const limits = {
   replaySpanMs: 5,
   /** Characters of one log line in JSON. */
   logLineLengthMax: 65_536,
+  /** Times that a move is tried again after another transaction was faster. */
+  transferTries: 10,
+  /** Runs in one page of a move, and trees of runs that move at the same time. */
+  movePageRuns: 100,
+  moveTreesAtOnce: 32,
+  /** How long a move waits for a worker to release a run, by default; and how often it looks. */
+  movePatienceMs: 60_000,
+  movePollMsMin: 20,
+  movePollMsMax: 500,
   /** Items of one `each` step of a graph. */
   graphItemsMax: 10_000,
   /** Size of the inputs of all items in progress of one `each` step; a single larger one still runs. */

@@ -34,6 +34,10 @@ const NAMES = 'definitions'
 const VERSIONS = 'definition-versions'
 const CHANGES = 'definition-changes'
 const BUILDS = 'builds'
+/** All that runs need to know of definitions and builds, in the order in which a copy is never incomplete. */
+export const CATALOGUE_SPACES = [VERSIONS, NAMES, CHANGES, BUILDS] as const
+export { VERSIONS as DEFINITIONS_SPACE }
+
 /** The key in a space that has only one record. */
 const ONLY = 'all'
 

@@ -3,13 +3,24 @@
 import { PawlError } from '../base/errors.ts'
 import type { RunRef } from '../definitions/context.ts'
 import type { Startable } from '../definitions/contract.ts'
-import type { Reuse, RunSnapshot } from '../stores/store.ts'
+import { leftTo, type Reuse, type RunSnapshot } from '../stores/store.ts'
 import { type Why, whyText } from './why.ts'
 
 export function notFound(ref: RunRef): PawlError {
   const what = typeof ref === 'string' ? `run '${ref}'` : `run with workflow id '${ref.workflowId}'`
   const todo = 'Check the id, and that the store and schema are the ones it was started in.'
   return new PawlError('RUN_NOT_FOUND', `there is no ${what} in this store. ${todo}`)
+}
+
+/** The run has left this store. */
+export function movedAway({ head, reason }: RunSnapshot): PawlError {
+  const to = leftTo(reason)
+  const message = `run ${head.runId} has moved to ${to}, and goes on there. Open that store.`
+  return new PawlError('RUN_MOVED', message, { details: { runId: head.runId, movedTo: to } })
+}
+
+export function refuseMoved(run: RunSnapshot | undefined): void {
+  if (run?.status === 'moved') throw movedAway(run)
 }
 
 /** The run did not do in time what the caller waited for. `what` is a verb phrase: `has not ended within 5 s`. */

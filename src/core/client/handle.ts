@@ -18,7 +18,7 @@ import { decodeExtras } from '../kernel/extras.ts'
 import { isStop, type Message, type Stop } from '../kernel/message.ts'
 import { RunState } from '../kernel/run.ts'
 import type { Posted, RunSnapshot, Wakes } from '../stores/store.ts'
-import { notAtRest, notEnded, notFound, triggerUnread, unknownUntilRead } from './errors.ts'
+import { notAtRest, notEnded, notFound, refuseMoved, triggerUnread, unknownUntilRead } from './errors.ts'
 import { eventsOf, hasTaken, type Load, lastSeq, pagesOf, triggerOf, turnStart, turnsOf } from './history.ts'
 import { discardedId, signalId, updateId } from './ids.ts'
 import { checkStepNames, checkSteps } from './migration.ts'
@@ -216,7 +216,9 @@ export class Handle<out Out> implements RunHandle<Out> {
   async query<In, R>(query: Query<In, R>, ...args: Args<NoInfer<In>, never>): Promise<R> {
     const { name } = query
     const payload = encode(args[0], `the payload of query '${name}'`)
-    const { head } = await this.#snapshot()
+    const run = await this.#snapshot()
+    refuseMoved(run)
+    const { head } = run
     const turns = await turnsOf(this.#load, head)
     return decode(await this.#host.queryRun({ head, turns, name, payload })) as R
   }
@@ -279,6 +281,7 @@ export class Handle<out Out> implements RunHandle<Out> {
   // A run that ended without an answer never gives one, unless it ended after its history was read.
   async #answer(id: string, searched = { upTo: 0 }): Promise<{ readonly value: unknown } | undefined> {
     const run = await this.#snapshot()
+    refuseMoved(run)
     const { runId, generation: newest } = run.head
     // The answer may be in an earlier generation. Those are searched once: they change only if the store fails over to a
     // copy that lacks their last writes, so the search that ends without an answer begins with the oldest again.
@@ -432,6 +435,7 @@ export class Handle<out Out> implements RunHandle<Out> {
 
   async #rewinding(): Promise<{ run: RunSnapshot; rewinding: Rewinding }> {
     const run = await this.#snapshot()
+    refuseMoved(run)
     const turns = await turnsOf(this.#load, run.head)
     return { run, rewinding: new Rewinding(this.#host, { run, turns }) }
   }
@@ -442,6 +446,7 @@ export class Handle<out Out> implements RunHandle<Out> {
     const runId = await this.#resolve()
     const { outcome } = await this.#host.post(runId, message, wakes ?? (isStop(message) ? { urgent: true } : {}))
     if (outcome === 'missing') throw notFound(this.#ref)
+    if (outcome === 'closed') refuseMoved(await this.#snapshot())
     if (outcome === 'closed' && !isStop(message)) {
       // The run may have consumed this very message, and the answer to that call was lost.
       for (const id of before === undefined ? [message.id] : [message.id, before])

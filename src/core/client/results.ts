@@ -3,6 +3,7 @@
 import { limits } from '../base/limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Hint, RunSnapshot, Store } from '../stores/store.ts'
+import { movedAway } from './errors.ts'
 
 /** The text of the turn that ended a run. */
 export type Ended = string
@@ -167,7 +168,8 @@ export class Results {
   }
 
   #seen(runId: string, run: RunSnapshot | undefined, look: number): void {
-    if (run?.last !== undefined) this.#settle(runId, run.last, look)
+    if (run?.status === 'moved') for (const waiter of this.#take(runId, look)) waiter.reject(movedAway(run))
+    else if (run?.last !== undefined) this.#settle(runId, run.last, look)
     else if (!run) {
       for (const waiter of this.#take(runId, look)) waiter.reject(new RunMissing(runId))
     }

@@ -9,7 +9,7 @@ import { decodeFailure, decodePayload, decodeTurn } from '../kernel/codec.ts'
 import { type Ending, type Event, isEnding } from '../kernel/event.ts'
 import { decodeExtras } from '../kernel/extras.ts'
 import type { Status } from '../kernel/run.ts'
-import type { RunSnapshot } from '../stores/store.ts'
+import { leftTo, type RunSnapshot } from '../stores/store.ts'
 import type { Ended } from './results.ts'
 
 /** A run as the store has it: what `run.describe()` and `engine.list()` return. */
@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly input: unknown
   /** The output, if the run has completed. */
   readonly output?: unknown
+  /** The store that the run has moved to, if its status is `moved`. */
+  readonly movedTo?: string
   /** What the run waits for, if it waits: `timer`, `signal:approval`. */
   readonly waitingFor?: string
   /** Why the run failed or is paused. */
@@ -58,6 +60,7 @@ export function recordOf(run: RunSnapshot): RunRecord {
     input: reader.read(() => decode(decodePayload(head.input))),
     ...(ending?.type === 'RunCompleted' && { output: decode(ending.value) }),
     ...defined({
+      movedTo: run.status === 'moved' ? leftTo(run.reason) : undefined,
       waitingFor: run.status === 'waiting' || run.status === 'compensating' ? run.reason : undefined,
       failure,
       compensationFailures: ending && 'undone' in ending ? ending.undone.failures : undefined,

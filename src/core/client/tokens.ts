@@ -16,6 +16,7 @@ import {
   type WebhookAnswer,
   webhookSignal,
 } from '../kernel/tokens.ts'
+import { refuseMoved } from './errors.ts'
 import { generationsOf } from './history.ts'
 import type { HandleHost } from './run-handle.ts'
 
@@ -50,8 +51,15 @@ async function send(host: HandleHost, runId: string, decide: Decide): Promise<vo
     }
     const { outcome } = await host.post(runId, message, {})
     if (outcome === 'accepted') return
+    if (outcome === 'closed') await refuseAnswer(host, runId)
     sent = outcome === 'duplicate' ? 'duplicate' : 'closed'
   }
+}
+
+/** Throws if the run has left this store, so that the answer must go to another one. */
+async function refuseAnswer(host: HandleHost, runId: string): Promise<void> {
+  const [loaded] = await host.load([{ type: 'run', runId }])
+  if (loaded?.type === 'run') refuseMoved(loaded.run)
 }
 
 function webhook(token: string, answer: WebhookAnswer): Decide {

@@ -17,7 +17,14 @@ import { type OpenRequest } from '../kernel/requests.ts'
 import { RunState, type Status } from '../kernel/run.ts'
 import { isWebhook, webhookName } from '../kernel/tokens.ts'
 import { isFor, noRollOut, pinsOf, type RollOut, shareHolder, unpinned } from '../policies/roll-out.ts'
-import type { RunSnapshot, SessionSnapshot, StoredTurn, TaskSnapshot } from '../stores/store.ts'
+import {
+  leftTo,
+  MOVER,
+  type RunSnapshot,
+  type SessionSnapshot,
+  type StoredTurn,
+  type TaskSnapshot,
+} from '../stores/store.ts'
 import { type Abilities, abilitiesOf } from './workers.ts'
 
 /** Why a run makes no progress: `reason` says which kind, `suggestion` what would help. */
@@ -46,6 +53,8 @@ export type Why = { readonly suggestion?: string } & (
     }
   /** The body of the step left its result to be delivered from outside. */
   | { readonly reason: 'completion'; readonly step: string; readonly until?: Date }
+  /** The run is on its way to another store. */
+  | { readonly reason: 'moving' }
   | { readonly reason: 'lease'; readonly worker: string; readonly until: Date }
   | {
       readonly reason: 'noWorker'
@@ -89,6 +98,7 @@ export function isUnclaimed(run: RunSnapshot): boolean {
 export function whyOf(facts: WhyFacts): Why {
   const { run, id } = facts
   if (run.endedAt !== undefined) return ended(facts)
+  if (run.session === MOVER) return { reason: 'moving', suggestion: MOVE_AGAIN }
   if (run.paused) return paused(id, run.paused, run.pin)
   const state = RunState.of(facts.turns.flatMap((turn) => decodeTurn(turn.body).events))
   if (run.session !== undefined) return held(facts, state)
@@ -103,7 +113,11 @@ export function whyOf(facts: WhyFacts): Why {
   return waiting(facts, state)
 }
 
-function ended({ run: { status }, id, turns }: WhyFacts): Why {
+const MOVE_AGAIN =
+  'It is held for a move to another store. If that move was interrupted, repeat its command, or add --abort to end it.'
+
+function ended({ run: { status, reason }, id, turns }: WhyFacts): Why {
+  if (status === 'moved') return { reason: 'ended', status, suggestion: `It goes on in ${leftTo(reason)}` }
   if (status !== 'failed') return { reason: 'ended', status }
   const look = `See what happened: ${pawlCommand('run', [id])}`
   try {
@@ -426,6 +440,8 @@ export function whyText(why: Why, { when, failure }: Telling = plainly): string 
       return `Step '${stepName(why.step)}' failed (${failure(why.failure)}); the next attempt is at ${when(why.until)}.`
     case 'completion':
       return `Waiting for step '${stepName(why.step)}' to be completed from outside${timesOut(why.until)}.`
+    case 'moving':
+      return 'Held for its move to another store.'
     case 'lease':
       return `Held by ${workerOf(why.worker)}, whose lease lasts until ${when(why.until)}.`
     case 'noWorker':

@@ -6,5 +6,6 @@
  * @packageDocumentation
  */
 
+export { digestOfRun } from './run-digest.ts'
 export * from './store.ts'
 export { NEVER } from './values.ts'

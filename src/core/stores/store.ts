@@ -13,6 +13,7 @@
 import type { Instant } from '../base/time.ts'
 import type { EndedStatus, ParentLink, ReleasedStatus } from '../kernel/run.ts'
 import type { Claimed, ClaimedRun, ClaimRequest, Lease } from './claiming.ts'
+import type { TransferOperation, TransferOutcome } from './moving.ts'
 import type { EndedPage, EndedQuery, EndedRun, Hint, Listed, ListQuery, LoadAsk, Loaded } from './reading.ts'
 import type { RecordOperation, RecordOutcome } from './record.ts'
 import type { Appended, StreamBatch, StreamTurn } from './stream.ts'
@@ -20,6 +21,8 @@ import type { AttributeChanges, StoredMessage } from './values.ts'
 
 export type { EndedStatus } from '../kernel/run.ts'
 export type * from './claiming.ts'
+export type * from './moving.ts'
+export { leftTo, MOVER } from './moving.ts'
 export type * from './reading.ts'
 export type { RecordOperation, RecordOutcome, StoredRecord } from './record.ts'
 export type * from './stream.ts'
@@ -126,6 +129,9 @@ export interface Store {
 
   /** Reads small shared values, or changes them if their version is still the one given. In the order given. */
   records(operations: readonly RecordOperation[]): Promise<readonly RecordOutcome[]>
+
+  /** Moves whole runs to another store, and from one. Bodies travel as they are stored. */
+  transfer(operations: readonly TransferOperation[]): Promise<readonly TransferOutcome[]>
 
   /** Reads, and never writes. Tasks and sessions come in the order of their ids. */
   load(asks: readonly LoadAsk[]): Promise<readonly Loaded[]>

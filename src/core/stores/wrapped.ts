@@ -27,6 +27,7 @@ export function wrapped(store: Store, around: Around, different: Partial<Store> 
     records: around('records', (operations) => store.records(operations)),
     append: around('append', (batches) => store.append(batches)),
     renew: around('renew', (beat) => store.renew(beat)),
+    transfer: around('transfer', (operations) => store.transfer(operations)),
     load: around('load', (asks) => store.load(asks)),
     list: around('list', (query) => store.list(query)),
     wake: (listener) => store.wake(listener),

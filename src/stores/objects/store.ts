@@ -161,6 +161,14 @@ export class ObjectStore implements seam.Store {
     }))
   }
 
+  transfer(operations: readonly seam.TransferOperation[]): Promise<readonly seam.TransferOutcome[]> {
+    return this.#each(operations, (operation) => ({
+      apply: (tx) => rules.transfer(tx, operation),
+      ...placesOf(operation),
+      mayBeStale: () => true,
+    }))
+  }
+
   renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     // Closing a session must not overtake what its worker sent before.
     const urgent = !beat.close && { urgent: true as const }
@@ -263,6 +271,20 @@ export class ObjectStore implements seam.Store {
 function mayHaveChanged({ runId }: seam.NewRun, out: seam.Created): boolean {
   if (out.outcome === 'existing') return out.runId !== runId || out.posted === 'closed'
   return out.outcome === 'refused'
+}
+
+/** What an operation needs to know of runs that ended long ago, and its size. */
+function placesOf(operation: seam.TransferOperation): Pick<PendingWrite<unknown>, 'runIds' | 'workflowIds' | 'bytes'> {
+  if (operation.type !== 'put') {
+    const bytes = operation.type === 'append' ? operation.turns.reduce((sum, { body }) => sum + body.length, 0) : 0
+    return { runIds: [operation.runId], bytes }
+  }
+  const { head, inbox, tasks } = operation.run
+  const bytes = [head.input, ...[...inbox, ...tasks].map(({ body }) => body)].reduce(
+    (sum, { length }) => sum + length,
+    0,
+  )
+  return { runIds: [head.runId], workflowIds: [head.workflowId], bytes }
 }
 
 function targetOf(item: seam.Outbound): string {

@@ -19,6 +19,7 @@ import { poolOf, reach } from './reach.ts'
 import { PostgresReader } from './read.ts'
 import { Since } from './since.ts'
 import { PostgresTransactions } from './transactions.ts'
+import { PostgresTransfer } from './transfer.ts'
 
 export interface PostgresOptions {
   /** Tests: leases and timers follow the given clock instead of the server's. */
@@ -76,6 +77,7 @@ export class PostgresStore implements seam.Store {
   readonly #lanes: Lanes
   readonly #creator: PostgresCreator
   readonly #transactions: PostgresTransactions
+  readonly #transfer: PostgresTransfer
 
   static async open(url: string, clock: Clock, options: PostgresOptions = {}): Promise<PostgresStore> {
     const place = placeOf(url)
@@ -146,6 +148,8 @@ export class PostgresStore implements seam.Store {
       query,
     })
     this.#reader = new PostgresReader(query, place.schema)
+    const install = (): Promise<void> => calls.install()
+    this.#transfer = new PostgresTransfer({ pool, schema: place.schema, hints: this.#hints, now, install })
   }
 
   create(runs: readonly seam.NewRun[]): Promise<readonly seam.Created[]> {
@@ -274,6 +278,10 @@ export class PostgresStore implements seam.Store {
 
   transact(of: seam.StepOf, body: (sql: seam.Sql) => Promise<string>): Promise<string> {
     return this.#transactions.run(of, body)
+  }
+
+  transfer(operations: readonly seam.TransferOperation[]): Promise<readonly seam.TransferOutcome[]> {
+    return Promise.all(operations.map((operation) => this.#transfer.run(operation)))
   }
 
   async renew(beat: seam.SessionBeat): Promise<seam.Renewed> {

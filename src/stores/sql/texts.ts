@@ -44,7 +44,7 @@ export function snapshot(dialect: Dialect, inner?: 'live' | 'closed', more = '')
   const { table, jsonRows } = dialect
   return `select ${more}${HEAD}, coalesce(live.generation, closed.generation) as generation, ${STATUS} as status,
       coalesce(live.pin, closed.pin) as pin, ${REASON} as reason, coalesce(live.updated_at, closed.closed_at) as updated_at,
-      closed.closed_at, closed.body as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
+      closed.closed_at, nullif(closed.body, '') as last, live.at, live.session, live.epoch, live.deliveries, live.parked_build,
       live.parked_failure, (select count(*) from ${table('inbox')} inbox where inbox.run_id = run.run_id) as unread,
       (select ${jsonRows(['name', 'kind', 'text', 'number'], 'a')}
         from ${table('attribute')} a where a.run_id = run.run_id) as attributes,

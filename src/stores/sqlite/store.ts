@@ -18,6 +18,7 @@ import { SqliteReader } from './read.ts'
 import { SqliteRows } from './rows.ts'
 import { type Statements, statements, type Updates, updatesOf } from './statements.ts'
 import { SqliteTransactions } from './transactions.ts'
+import { transferred } from './transfer.ts'
 
 /** A write that is `flushed` survives the loss of power once it is acknowledged; one that is `written` may not. */
 type Lasting = 'flushed' | 'written'
@@ -146,6 +147,12 @@ export class SqliteStore implements seam.Store {
   async transact(of: seam.StepOf, body: (sql: seam.Sql) => Promise<string>): Promise<string> {
     if (this.#closed) throw closedAlready()
     return this.#transactions.run(of, body)
+  }
+
+  async transfer(operations: readonly seam.TransferOperation[]): Promise<readonly seam.TransferOutcome[]> {
+    return Promise.all(
+      operations.map((operation) => this.#write((rows) => transferred(this.#database, rows, operation))),
+    )
   }
 
   renew(beat: seam.SessionBeat): Promise<seam.Renewed> {

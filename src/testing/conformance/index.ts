@@ -16,6 +16,7 @@ import { generationCases } from './generations.ts'
 import { Labels } from './labels.ts'
 import { listCases } from './list.ts'
 import { loadCases } from './load.ts'
+import { movingCases } from './moving.ts'
 import { noteCases } from './notes.ts'
 import { outboxCases } from './outbox.ts'
 import { pauseCases } from './pause.ts'
@@ -62,6 +63,7 @@ export const conformance: readonly Case[] = [
   ...noteCases,
   ...recordCases,
   ...streamCases,
+  ...movingCases,
   ...loadCases,
   ...queueCases,
   ...listCases,

@@ -16,7 +16,17 @@ export interface Read {
   readonly problems: ReadonlyMap<string, string>
 }
 
-export const STATUSES = ['pending', 'running', 'waiting', 'paused', 'compensating', 'completed', 'failed', 'cancelled']
+export const STATUSES = [
+  'pending',
+  'running',
+  'waiting',
+  'paused',
+  'compensating',
+  'completed',
+  'failed',
+  'cancelled',
+  'moved',
+]
 export const KEYS = ['status', 'workflow', 'id', 'why', 'started', 'failure', 'build', 'parent', 'attr.'] as const
 
 export function partsOf(query: string): readonly Part[] {

@@ -78,6 +78,15 @@ export class MemoryStore implements seam.Store {
     return batches.map((batch) => this.#transact((tx) => rules.append(tx, batch)))
   }
 
+  async transfer(operations: readonly seam.TransferOperation[]): Promise<readonly seam.TransferOutcome[]> {
+    return operations.map((operation) =>
+      this.#transact((tx) => {
+        if (this.#delivery === 'deferred') deliverAll(tx)
+        return rules.transfer(tx, operation)
+      }),
+    )
+  }
+
   async renew(beat: seam.SessionBeat): Promise<seam.Renewed> {
     return this.#transact((tx) => rules.renew(tx, beat))
   }

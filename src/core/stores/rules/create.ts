@@ -64,6 +64,8 @@ function namesake(
   { reuse, displaced }: NewRun,
   { runId, endedAs }: { readonly runId: string; readonly endedAs?: string },
 ): Created | undefined {
+  // It may be in progress where it went, so only a start that tolerates that may proceed.
+  if (endedAs === 'moved' && reuse !== 'allow') return { outcome: 'refused', runId }
   switch (reuse) {
     case 'allow':
       return undefined
@@ -91,7 +93,7 @@ function startAgain(tx: RowsTx, run: NewRun): Created {
     const isSame = tx.turnAt(runId, generation, 0) === past?.turnId
     return { outcome: isSame ? 'existing' : 'conflict', runId }
   }
-  const isIdle = there && (hasEnded(there) || (there.paused && there.session === 0))
+  const isIdle = there && there.status !== 'moved' && (hasEnded(there) || (there.paused && there.session === 0))
   if (!there || !past || !isIdle || there.generation !== generation - 1) return { outcome: 'refused', runId }
   if (tx.isArchived(runId)) return { outcome: 'refused', runId, archived: true }
   tx.dropTasksOf(runId)

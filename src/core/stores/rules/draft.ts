@@ -8,6 +8,8 @@ export interface Draft {
   readonly turns: RowTurn[]
   forgotten?: number
   isDeleted?: true
+  /** It came from another store, and the newest run of its workflow id was created later. */
+  readonly older?: true
   /** Messages that arrived and were not taken again. */
   posted: StoredMessage[]
   /** Ids of messages that were there before. One that is taken and then posted again is in both. */
@@ -23,6 +25,7 @@ export function changeOf(runId: string, draft: Draft): RunChange {
   return {
     runId,
     ...(!before && { born: { head, digest, startAt } }),
+    ...(draft.older && { older: draft.older }),
     ...(Object.keys(set).length > 0 && { set }),
     ...(noted && { noted }),
     ...(turns.length > 0 && { turns }),

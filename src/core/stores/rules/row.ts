@@ -93,6 +93,8 @@ export interface RunChange {
   readonly runId: string
   /** Present if the run is new. */
   readonly born?: RunOrigin
+  /** Present if the run is new, and not the newest of its workflow id. */
+  readonly older?: true
   /** Only what differs; `null` where a value was removed. */
   readonly set?: { readonly [Key in keyof RowState]?: RowState[Key] | null }
   /** Notes that are new or differ, beside those that `set` keeps. */

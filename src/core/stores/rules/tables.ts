@@ -122,7 +122,7 @@ export class Tables {
     const { runId, born } = change
     const before = this.run(runId) ?? (born && { ...born, ...newRow })
     if (!before) return undefined
-    if (born) this.names.set(born.head.workflowId, runId)
+    if (born && !change.older) this.names.set(born.head.workflowId, runId)
     const row = changed(before, change)
     if (change.turns) this.#append(runId, change.turns)
     if (change.forgotten !== undefined) this.#forgetBefore(runId, change.forgotten)

@@ -202,8 +202,28 @@ export class Transaction extends StreamDrafts implements RowsTx {
     return row
   }
 
-  change({ head }: Run, set: Partial<RunState>): RunRow {
+  /** Inserts a run as it was in another store. `older` if it is not the newest run of its workflow id. */
+  insertRow(row: RunRow, older: boolean): void {
+    const { runId, workflowId } = row.head
+    this.#drafts.set(runId, {
+      ...{ before: undefined, row, turns: [], posted: [], taken: [] },
+      ...(older && { older: true as const }),
+    })
+    if (!older) this.#names.set(workflowId, runId)
+  }
+
+  change({ head }: Run, set: Partial<RowState>): RunRow {
     return this.#set(head.runId, set)
+  }
+
+  tasksOf(runId: string): TaskRow[] {
+    const ids = new Set(this.#tables.tasksOf(runId))
+    for (const task of this.#tasks.values()) if (task?.runId === runId) ids.add(task.taskId)
+    return [...ids].flatMap((id) => this.task(id) ?? [])
+  }
+
+  putTask(task: TaskRow): void {
+    this.#tasks.set(task.taskId, task)
   }
 
   end(run: Run, last: TurnRow, set: Pick<RunState, 'status' | 'pin' | 'reason'> & { readonly endedAt: Instant }): void {

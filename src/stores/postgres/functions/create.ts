@@ -72,7 +72,7 @@ begin
       and generation = v_generation and seq = 0 and turn_id = (r->'past'->>'turnId')::int8)
       then 'existing' else 'conflict' end, 'runId', v_run);
   end if;
-  if v_is is null or v_is <> v_generation - 1 or r->'past' is null or (v_live.run_id is not null
+  if v_is is null or v_is <> v_generation - 1 or r->'past' is null or v_closed.status = 'moved' or (v_live.run_id is not null
       and (v_live.session <> 0 or v_live.parked_build is null)) then
     return json_build_object('outcome', 'refused', 'runId', v_run);
   end if;
@@ -148,6 +148,8 @@ begin
         if not found then select status into v_status from {schema}.closed where run_id = v_latest; end if;
       end if;
       if v_latest is not null then
+        -- It may be in progress where it went.
+        if v_status = 'moved' then return json_build_object('outcome', 'refused', 'runId', v_latest); end if;
         if r->>'reuse' = 'returnExisting' and v_status is null then
           return {schema}.existing(p_now, v_latest, r);
         elsif r->>'reuse' = 'terminateRunning' and v_status is null and r->'displaced' is not null then

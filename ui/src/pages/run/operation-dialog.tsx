@@ -17,6 +17,7 @@ const ENDED = new Set(['completed', 'failed', 'cancelled'])
 
 /** What can be done with the run now, the likeliest first. */
 export function verbsOf({ status }: RunRecord): readonly Verb[] {
+  if (status === 'moved') return []
   if (status === 'failed') return ['retry', 'fork', 'reset']
   if (ENDED.has(status)) return ['fork', 'reset']
   if (status === 'paused')

@@ -33,6 +33,7 @@ const icons: Readonly<Record<Why['reason'], string>> = {
   activity: 'k-activity',
   backoff: 'st-waiting',
   completion: 'st-waiting',
+  moving: 'st-waiting',
   lease: 'st-running',
   noWorker: 'workers',
   paused: 'st-paused',
@@ -48,7 +49,8 @@ function lookOf(run: RunRecord, why: Why): string {
 
 export function WhyBar({ run, why, onAct }: WhyBarProps): ReactNode {
   const look = lookOf(run, why)
-  const icon = why.reason === 'ended' ? `st-${run.status}` : icons[why.reason]
+  const isOver = why.reason === 'ended' && run.status !== 'moved'
+  const icon = isOver ? `st-${run.status}` : icons[why.reason]
   return (
     <section className={`why look-${look}`} aria-label={text.run.why}>
       <Icon name={icon} />
