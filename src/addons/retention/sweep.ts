@@ -132,7 +132,7 @@ export class Sweep {
       const tookMs = this.#ports.monotonic() - begun
       for (const [index, { name }] of chunk.entries()) this.#note(name, outcomes[index]?.outcome)
       at += chunk.length
-      if (tookMs > limits.purgeMsMax) this.#chunk = Math.max(1, this.#chunk >> 1)
+      if (tookMs > limits.purgeMsMax) this.#chunk = Math.max(limits.purgeChunkMin, this.#chunk >> 1)
       else if (tookMs < limits.purgeMsMin) this.#chunk = Math.min(limits.purgeChunkMax, this.#chunk * 2)
       await this.#ports.rest(Math.min(limits.purgeRestMsMax, tookMs * limits.purgeRest))
     }

@@ -35,7 +35,8 @@ export const limits = {
   storePatienceMs: 30_000,
   /** Runs in one page of those that a retention looks at. */
   purgePage: 500,
-  /** Ended runs that one call deletes: at first, and at most. */
+  /** Ended runs that one call deletes: at least, at first, and at most. */
+  purgeChunkMin: 16,
   purgeChunk: 64,
   purgeChunkMax: 512,
   /** Duration of such a call below which the next one takes more runs, and above which it takes fewer. */
@@ -52,7 +53,7 @@ export const limits = {
   /** Workflows that a retention counts the runs of. */
   retentionNamesMax: 10_000,
   /** Ended runs that SQLite deletes in one transaction. */
-  purgeAtOnce: 16,
+  purgeAtOnce: 64,
   /** Free pages that a SQLite file keeps beside a share of its size, and pages it returns to the disk at once. */
   freePagesKept: 2_000,
   freePagesReturned: 64,

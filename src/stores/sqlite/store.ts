@@ -128,8 +128,12 @@ export class SqliteStore implements seam.Store {
     const outcomes: seam.Purged[] = []
     for (let at = 0; at < runs.length; at += limits.purgeAtOnce) {
       const some = runs.slice(at, at + limits.purgeAtOnce)
-      outcomes.push(...(await this.#write((rows) => some.map((run) => rules.purge(rows, run)))))
-      await this.#write(() => shrink(this.#database), 'written')
+      const purged = await this.#write((rows) => {
+        const made = some.map((run) => rules.purge(rows, run))
+        shrink(this.#database)
+        return made
+      })
+      outcomes.push(...purged)
     }
     return outcomes
   }
