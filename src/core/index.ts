@@ -127,4 +127,4 @@ export type { HistoryPage, LoadAsk, Loaded, RunSnapshot } from './stores/store.t
 export type { Announcement, Listener } from './telemetry/announcement.ts'
 export { CompletedLater } from './worker/activity-context.ts'
 export type { Verdict } from './worker/replay.ts'
-export type { Worker, WorkerLoad } from './worker/worker.ts'
+export type { Outlook, Worker, WorkerLoad } from './worker/worker.ts'

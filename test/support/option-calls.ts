@@ -73,6 +73,7 @@ import { otelOptions } from '../../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../../src/server/options.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
 import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
+import { untilIdleOptions } from '../../src/until-idle.ts'
 import { stepContext } from './handlers.ts'
 
 export interface Given {
@@ -206,6 +207,11 @@ export const calls: readonly Given[] = [
   },
   { title: 'open', options: openOptions, give: (o) => open('memory:', o) },
   { title: 'engine.work', options: workerOptions, give: (o) => onEngine((e) => e.work(o)) },
+  {
+    title: 'engine.workUntilIdle',
+    options: untilIdleOptions,
+    give: (o) => onEngine((e) => e.workUntilIdle(o)),
+  },
   {
     title: 'engine.start',
     options: startOptions,
