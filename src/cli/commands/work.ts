@@ -8,7 +8,7 @@ import type { Worked } from '../../index.ts'
 import { withApi } from '../api.ts'
 import { type LogFormat, loggerOf, logOption } from '../log-option.ts'
 import { type CommonOptions, openStore, parseCount, repeated, withCommonOptions } from '../options.ts'
-import { counted, print, printJson, relative, spent } from '../output.ts'
+import { counted, plain, print, printJson, relative, spent } from '../output.ts'
 import { servedDefinitions } from './worker.ts'
 
 interface Options extends CommonOptions {
@@ -63,7 +63,7 @@ async function workHere(files: readonly string[], options: Options): Promise<Wor
 
 async function workThere(files: readonly string[], options: Options): Promise<Worked> {
   const local = LOCAL.find((name) => options[name] !== undefined)
-  const what = files.length > 0 ? `the file ${files[0]}` : local && `--${local}`
+  const what = files.length > 0 ? `the file ${plain(files[0] ?? '')}` : local && `--${local}`
   if (what !== undefined) {
     throw new PawlError(
       'INPUT_INVALID',
