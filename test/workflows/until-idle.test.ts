@@ -81,7 +81,7 @@ describe.each(kinds)('on %s', (kind) => {
     )
     const engine = await bench.engine({ workflows: [long] })
     const run = await engine.start(long)
-    const first = await call(engine, { for: '800ms', grace: '100ms' })
+    const first = await call(engine, { for: '800ms', grace: '100ms', lease: '5s' })
     expect(first).toMatchObject({ ended: 'time', runs: 0 })
     expect(first.ms).toBeLessThan(800 + 2_000)
     expect(Number(first.nextDue)).toBeLessThanOrEqual(Date.now())

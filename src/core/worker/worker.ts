@@ -222,6 +222,8 @@ export class Worker {
   // The store may still know the session that is dead: it is closed at the end, unless it is silent before.
   async #reopen(line: StoreLine): Promise<void> {
     this.#dead = [this.#context.session, ...this.#dead].slice(0, limits.deadSessionsKept)
+    // A single call has no time to wait until its own session is silent.
+    if (this.onClaim) await this.#context.session.close().catch(() => {})
     const session = this.#newSession(this.#context)
     this.#context.session = session
     this.#opening = line.send(() => session.open())
