@@ -93,6 +93,8 @@ export async function killWorkers(given: KillOptions): Promise<KillReport> {
     const client = new CrashClient(engine, random.fork('client'))
     // Every second worker serves one queue only, so that some activities travel as tasks.
     for (let n = 0; n < options.workers; n++) fleet.start(n % 2 === 0 ? 'default' : 'default,other')
+    // The first release that starts would do all the work.
+    while (options.releaseOf && fleet.ready.length < options.workers) await sleep(20)
     const begun = performance.now()
     const blows = new Blows(options, { ...options, fleet }, random.fork('blows'))
     await strikeAndStart(fleet, client, blows, options)
