@@ -99,13 +99,13 @@ async function expectUpgrade(release: Name, url: string): Promise<void> {
     (lines) => lines > 20,
   )
   const engine = await open(url)
+  fleet.start('default,other')
   try {
     await until(
       () => old.complaints,
       (text) => text.includes('newer pawl'),
     )
     expect(await program(release, 'begin-runs.ts', url, '1')).toEqual({ code: 'SCHEMA_TOO_NEW' })
-    fleet.start('default,other')
     await until(
       () => engine.count({ status: unended }),
       (count) => count === 0,
