@@ -72,8 +72,10 @@ import { type WorkerSettings, workerSettings } from './core/worker/worker-settin
 import { LocalWorkers } from './local-workers.ts'
 import { coalesced } from './stores/group-commit/coalesced.ts'
 import { openPatiently, type StoreOptions } from './stores/open.ts'
+import { type UntilIdleOptions, untilIdleOptions, type Worked, workUntilIdle } from './until-idle.ts'
 
 export type { WorkerOptions } from './core/worker/options.ts'
+export type { UntilIdleOptions, Worked } from './until-idle.ts'
 
 export const openOptions = {
   workflows: option<readonly AnyWorkflow[]>('The workflows it has code for.', 'a list of workflows', Array.isArray),
@@ -271,6 +273,19 @@ export class Engine extends Client implements AsyncDisposable {
     })
     this.#workers.add(worker, (options.signals ?? true) ? onShutdown(() => worker.drain()) : () => {})
     return worker
+  }
+
+  /**
+   * Works until nothing is due or the time is up, then releases everything: for functions that serve one call. What is
+   * due later, the next call finds.
+   */
+  async workUntilIdle(options: UntilIdleOptions = {}): Promise<Worked> {
+    checkOptions(untilIdleOptions, options, { of: 'workUntilIdle' })
+    const { clock } = this.#world
+    return workUntilIdle(
+      { clock, work: (given) => this.work(given), listen: (listener) => this.#bus.add(listener) },
+      options,
+    )
   }
 
   #settingsOf(options: WorkerOptions): WorkerSettings {

@@ -121,6 +121,8 @@ export {
   type OpenOptions,
   open,
   type StoreUrl,
+  type UntilIdleOptions,
+  type Worked,
   type WorkerOptions,
 } from './engine.ts'
 export type { MetricsSnapshot } from './metrics/meter.ts'

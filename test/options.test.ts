@@ -49,6 +49,7 @@ import { otelOptions } from '../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../src/server/options.ts'
 import { simulateOptions } from '../src/testing/simulate.ts'
 import { testOptions } from '../src/testing/test-engine.ts'
+import { untilIdleOptions } from '../src/until-idle.ts'
 import { misspelt } from './support/misspelt.ts'
 import { calls, job, onEngine } from './support/option-calls.ts'
 
@@ -131,6 +132,11 @@ function own(options: Description): Description {
 const pages: readonly (readonly [title: string, text: string, options: Description])[] = [
   ['open', '`open(url, options)`. See [Stores](../operations/stores.md).', openOptions],
   ['work', '`engine.work(options)`. See [Workers](../operations/workers.md).', workerOptions],
+  [
+    'workUntilIdle',
+    '`engine.workUntilIdle(options)`. See [Serverless functions](../guides/serverless.md).',
+    untilIdleOptions,
+  ],
   ['Starting a run', '`start`, `execute`, `startMany`, `signalWithStart`, `updateWithStart`.', startOptions],
   [
     'Workflows',

@@ -44,6 +44,7 @@ import { tokenCommand } from './commands/token.ts'
 import { triggerCommand } from './commands/trigger.ts'
 import { updateCommand } from './commands/update.ts'
 import { whyCommand } from './commands/why.ts'
+import { workCommand } from './commands/work.ts'
 import { workerCommand } from './commands/worker.ts'
 import { workersCommand } from './commands/workers.ts'
 import { installedCommand } from './invocation.ts'
@@ -91,7 +92,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 function groups(): Readonly<Record<string, readonly Command[]>> {
   return {
     'Processes:': [
-      ...[devCommand(), serveCommand(), workerCommand(), mcpCommand(), initCommand(), demoCommand()],
+      ...[devCommand(), serveCommand(), workerCommand(), workCommand(), mcpCommand(), initCommand(), demoCommand()],
       completionCommand(),
     ],
     'Runs:': [

@@ -38,6 +38,7 @@ import {
   streamOptions,
   viewOptions,
 } from '../core/index.ts'
+import { untilIdleOptions } from '../until-idle.ts'
 import { isPosition } from './live/events.ts'
 import { isStreamPosition } from './live/stream-events.ts'
 import type { Credential } from './outputs.ts'
@@ -228,6 +229,7 @@ export const inputs = {
   },
   'workers.list': {},
   'queues.list': {},
+  'workers.work': { for: untilIdleOptions.for, linger: untilIdleOptions.linger, queues: untilIdleOptions.queues },
   'health.get': {},
   'audit.list': {
     ...pageOptions,

@@ -26,6 +26,10 @@ import type {
   WorkerRecord,
 } from '../core/index.ts'
 import { ENDED, LIVE } from '../core/index.ts'
+import type { Worked } from '../until-idle.ts'
+
+export type { Worked } from '../until-idle.ts'
+
 import type { Batches, LiveEvent, WindowEvent } from './live/events.ts'
 import type { StreamEvent } from './live/stream-events.ts'
 import { type OperationName, SCOPES, type Scope } from './routes.ts'
@@ -231,6 +235,7 @@ export interface Outputs {
   'retention.purge': SweepReport
   'workers.list': { readonly items: readonly WorkerRecord[] }
   'queues.list': { readonly items: readonly QueueRecord[] }
+  'workers.work': Worked
   'health.get': Health
   'audit.list': Page<AuditEntry>
   'tokens.list': { readonly items: readonly TokenRecord[] }
@@ -358,6 +363,10 @@ export const components: Readonly<Record<string, JsonSchema>> = {
     ...{ from: time, to: time },
     counts: { type: 'object', additionalProperties: whole },
   }),
+  Worked: shapeOf<Worked>({
+    ...{ worker: text, ended: { type: 'string', enum: ['idle', 'time', 'stopped'] }, ms: whole },
+    ...{ turns: whole, steps: whole, runs: whole, 'nextDue?': time },
+  }),
   Health: shapeOf<Health>({
     ...{ status: { type: 'string', enum: ['healthy', 'degraded'] }, store: text, version: text },
     ...{ workers: shape({ alive: whole, all: whole }), runs: shape({ live: whole, paused: whole }) },
@@ -450,6 +459,7 @@ export const outputs: Readonly<Record<OperationName, JsonSchema | undefined>> = 
   'retention.purge': shapeOf<SweepReport>({ purged: whole, needed: whole, byWorkflow: values, 'next?': text }),
   'workers.list': items(ref('Worker')),
   'queues.list': items(ref('Queue')),
+  'workers.work': ref('Worked'),
   'health.get': ref('Health'),
   'audit.list': page(ref('AuditEntry')),
   'tokens.list': items(ref('Token')),

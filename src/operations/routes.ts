@@ -336,6 +336,10 @@ export const routes = {
     ...{ method: 'GET', path: '/queues', scope: 'read', success: 200, tool: 'read' },
     about: 'List what waits for a worker, by queue: how much is due, and since when.',
   },
+  'workers.work': {
+    ...{ method: 'POST', path: '/work', scope: 'operate', success: 200 },
+    about: 'Work in the process of the server until nothing is due or the time is up, then release everything.',
+  },
   'health.get': {
     ...{ method: 'GET', path: '/health', scope: 'read', success: 200, tool: 'read' },
     about: 'Show whether the store answers, how many workers there are and how many runs are in progress.',

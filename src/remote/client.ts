@@ -6,6 +6,7 @@ import type { RetentionCalls } from '../addons/retention/calls.ts'
 import type { Schedules } from '../addons/schedules/schedules.ts'
 import { PawlError } from '../core/base/errors.ts'
 import { limits } from '../core/base/limits.ts'
+import { milliseconds } from '../core/base/time.ts'
 import type { Json } from '../core/base/value.ts'
 import { type Args, type Begin, checkPayload, runNameOf, type Signal, type Update } from '../core/browser.ts'
 import type {
@@ -30,7 +31,7 @@ import type {
   WorkflowContract,
 } from '../core/index.ts'
 import type { InputOf } from '../operations/inputs.ts'
-import type { Health, Me, OutputOf } from '../operations/outputs.ts'
+import type { Health, Me, OutputOf, Worked } from '../operations/outputs.ts'
 import type { CallName } from '../operations/routes.ts'
 import { type BatchCalls, batchesOf } from './batches.ts'
 import { RemoteBuilds } from './builds.ts'
@@ -57,6 +58,7 @@ export interface PawlClient extends SharedCalls {
   readonly batches: BatchCalls
   readonly retention: RetentionCalls
   batch(filter: RunFilter, options: BatchOptions): Batch
+  workUntilIdle(options?: InputOf<'workers.work'>): Promise<Worked>
   export(filter?: RunFilter): AsyncGenerator<string>
   close(): Promise<void>
 }
@@ -238,6 +240,12 @@ export class RemoteClient implements PawlClient, AsyncDisposable {
   /** What waits for a worker, by queue: those that have waited longest first. */
   async queues(): Promise<readonly QueueRecord[]> {
     return (await this.call('queues.list', {})).items
+  }
+
+  /** Has the server work until nothing is due or the time is up. Its engine needs the code of the runs. */
+  workUntilIdle(options: InputOf<'workers.work'> = {}): Promise<Worked> {
+    const waitMs = milliseconds(options.for ?? limits.untilIdleMs, 'for')
+    return this.#server.call('workers.work', options, { waitMs })
   }
 
   /** Whole runs, to be archived or to be replayed in a test: one JSON text for each run. */

@@ -3,10 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { asRelease } from '../upgrades/releases.ts'
 
 export interface WorkerProcess {
   readonly pid: number
   readonly queues: string
+  /** The folder of the release that it runs; this source when absent. */
+  readonly release: string | undefined
   readonly child: ChildProcess
   state: 'starting' | 'ready' | 'stopped' | 'dead'
   /** What it said on standard error, the newest part. */
@@ -20,6 +23,8 @@ export interface FleetOptions {
   readonly stepMsMax: number
   /** What a process runs, beside this file. Default `worker.ts`. */
   readonly script?: string
+  /** The folder of the release that the nth process runs, if that is not this source. */
+  readonly releaseOf?: (n: number) => string | undefined
 }
 
 const complaintsMax = 4_000
@@ -43,14 +48,17 @@ export class Fleet {
   }
 
   start(queues: string): WorkerProcess {
-    const { store, folder, leaseMs, stepMsMax, script = 'worker.ts' } = this.#options
-    const args = [join(import.meta.dirname, script), store, folder, String(leaseMs), queues, String(stepMsMax)]
+    const { store, folder, leaseMs, stepMsMax, script = 'worker.ts', releaseOf } = this.#options
+    const release = releaseOf?.(this.all.length)
+    const program = [...asRelease(release), join(import.meta.dirname, script)]
+    const args = [...program, store, folder, String(leaseMs), queues, String(stepMsMax)]
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     const worker: WorkerProcess = {
       pid: child.pid ?? 0,
       queues,
+      release,
       child,
       state: 'starting',
       complaints: '',

@@ -34,6 +34,8 @@ export interface KillOptions {
   readonly leaseMs?: number
   /** The mean pause between two blows. */
   readonly pauseMs?: number
+  /** The folder of the release that the nth worker runs, if that is not this source. */
+  readonly releaseOf?: (n: number) => string | undefined
   /** How long what was begun may take to end once nobody kills any more. */
   readonly settleMsMax?: number
   readonly progress?: (text: string) => void
@@ -46,6 +48,8 @@ export interface KillReport extends Counts {
   readonly operations: number
   readonly succeeded: number
   readonly executions: number
+  /** The same by the folder of the release; '' is this source. */
+  readonly byRelease: Readonly<Record<string, number>>
   /** Step bodies that a kill or a stop cut off before their result was recorded. */
   readonly interrupted: number
   /** Runs whose steps ran in more than one process. */
@@ -89,6 +93,8 @@ export async function killWorkers(given: KillOptions): Promise<KillReport> {
     const client = new CrashClient(engine, random.fork('client'))
     // Every second worker serves one queue only, so that some activities travel as tasks.
     for (let n = 0; n < options.workers; n++) fleet.start(n % 2 === 0 ? 'default' : 'default,other')
+    // The first release that starts would do all the work.
+    while (options.releaseOf && fleet.ready.length < options.workers) await sleep(20)
     const begun = performance.now()
     const blows = new Blows(options, { ...options, fleet }, random.fork('blows'))
     await strikeAndStart(fleet, client, blows, options)
@@ -162,6 +168,7 @@ async function judge(
     operations: client.operations,
     succeeded: client.succeeded,
     executions: ledger.filter((line) => line.type === 'begun').length,
+    byRelease: countByRelease(ledger, fleet),
     interrupted: countInterrupted(evidence),
     takenOver: countTakenOver(ledger),
     leasesLost: ledger.filter((line) => line.type === 'lost').length,
@@ -181,6 +188,16 @@ async function judge(
   }
 }
 
+function countByRelease(ledger: readonly LedgerLine[], { all }: Fleet): Record<string, number> {
+  const releases = new Map(all.map(({ pid, release = '' }) => [pid, release]))
+  const counts: Record<string, number> = {}
+  for (const { type, pid } of ledger) {
+    const release = releases.get(pid) ?? ''
+    if (type === 'begun') counts[release] = (counts[release] ?? 0) + 1
+  }
+  return counts
+}
+
 function countTakenOver(ledger: readonly LedgerLine[]): number {
   const processes = new Map<string, Set<number>>()
   for (const { runId, pid } of ledger) {
@@ -190,12 +207,13 @@ function countTakenOver(ledger: readonly LedgerLine[]): number {
 }
 
 export function describeReport(report: KillReport): string {
-  const { violations, complaints, failures, ...numbers } = report
+  const { violations, complaints, failures, byRelease, ...numbers } = report
   const lines = Object.entries(numbers).map(([name, value]) => `  ${name}: ${round(value)}`)
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : [`  ${title} (${items.length}):`, ...items.slice(0, 20)]
   return [
     ...lines,
+    ...Object.entries(byRelease).map(([release, count]) => `  by ${release || 'this source'}: ${count}`),
     ...list('complaints of workers', complaints),
     ...list('failed operations', failures),
     ...list('VIOLATIONS', violations),

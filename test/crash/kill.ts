@@ -14,7 +14,7 @@ import { fakeTime, SettableClock } from '../support/faketime.ts'
 import { startOwnPostgres, startPostgres } from '../support/postgres.ts'
 import { PostgresCluster } from '../support/postgres-cluster.ts'
 import { freshBucket, type Radosgw, startRadosgw } from '../support/radosgw.ts'
-import { defaults, describeReport, type KillOptions, killWorkers } from './kill-workers.ts'
+import { defaults, describeReport, type KillOptions, type KillReport, killWorkers } from './kill-workers.ts'
 
 const usual = {
   kills: 1_000,
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   const say = values.json ? () => {} : (text: string) => console.log(text)
   say(`seed ${numbers.seed}`)
   const { kills, stops, runs, seed, failovers, workers } = numbers
-  const report = await onStore(values.store, numbers, (place) =>
+  const use: Use<KillReport> = (place) =>
     killWorkers({
       ...{ kills, stops, runs, seed, failovers, workers },
       clockJumps: numbers['clock-jumps'],
@@ -56,8 +56,8 @@ async function main(): Promise<void> {
       settleMsMax: numbers['settle-ms-max'],
       progress: say,
       ...place,
-    }),
-  )
+    })
+  const report = await onStore(values.store, use, numbers)
   console.log(values.json ? JSON.stringify(report) : describeReport(report))
   if (report.violations.length > 0 || report.succeeded < report.operations * 0.95) {
     process.exitCode = 1
@@ -130,7 +130,7 @@ export async function reachable(server: Radosgw): Promise<string> {
   return freshBucket(server)
 }
 
-async function onStore<T>(kind: string, numbers: Numbers, use: Use<T>): Promise<T> {
+export async function onStore<T>(kind: string, use: Use<T>, numbers: Numbers = usual): Promise<T> {
   const place = places[kind]
   if (!place) throw new Error(`--store is one of ${Object.keys(places).join(', ')}, not ${kind}`)
   if (numbers.failovers > 0 && (kind !== 'postgres' || numbers['clock-jumps'] > 0))

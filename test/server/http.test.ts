@@ -243,6 +243,7 @@ describe('I3 I7: every operation, called successfully', () => {
 
   test('the server, its builds and its tokens', async () => {
     expect(await ok('health.get')).toMatchObject({ status: 'healthy', store: 'memory' })
+    expect(await ok('workers.work', { for: '2s', linger: 0 })).toMatchObject({ ended: 'idle' })
     expect(await ok('workers.list')).toMatchObject({ items: [{ alive: true }] })
     const read = ['runs.histogram', 'views.set', 'views.list', 'views.delete', 'workflows.list', 'queues.list'] as const
     for (const name of read) await ok(name, samples[name])

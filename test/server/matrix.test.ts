@@ -93,6 +93,7 @@ const expected: Readonly<Record<OperationName, readonly [read: number, operate: 
   'retention.purge': [403, 403, 200],
   'workers.list': [200, 200, 200],
   'queues.list': [200, 200, 200],
+  'workers.work': [403, 200, 200],
   'health.get': [200, 200, 200],
   'audit.list': [403, 403, 200],
   'tokens.list': [403, 403, 200],

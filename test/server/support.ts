@@ -210,6 +210,7 @@ export const samples: Readonly<Record<OperationName, Input>> = {
   'retention.purge': { policy: { keep: '1000d' }, limit: 5, dryRun: true },
   'workers.list': {},
   'queues.list': {},
+  'workers.work': { for: '1s', linger: 0, queues: ['none'] },
   'health.get': {},
   'audit.list': { limit: 5 },
   'tokens.list': {},

@@ -74,6 +74,7 @@ import { otelOptions } from '../../src/otel/options.ts'
 import { closeOptions, listenOptions, serverOptions } from '../../src/server/options.ts'
 import { allSimulateOptions } from '../../src/testing/simulate.ts'
 import { disturbances, testOptions } from '../../src/testing/test-engine.ts'
+import { untilIdleOptions } from '../../src/until-idle.ts'
 import { stepContext } from './handlers.ts'
 
 export interface Given {
@@ -213,6 +214,11 @@ export const calls: readonly Given[] = [
     isPart: true,
   },
   { title: 'engine.work', options: workerOptions, give: (o) => onEngine((e) => e.work(o)) },
+  {
+    title: 'engine.workUntilIdle',
+    options: untilIdleOptions,
+    give: (o) => onEngine((e) => e.workUntilIdle(o)),
+  },
   {
     title: 'engine.start',
     options: startOptions,

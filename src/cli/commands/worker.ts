@@ -72,7 +72,10 @@ async function work(files: readonly string[], options: Options): Promise<void> {
 }
 
 // A handler that a file exports replaces the built-in one of the same name.
-async function servedDefinitions(files: readonly string[], options: Options): Promise<Definitions> {
+export async function servedDefinitions(
+  files: readonly string[],
+  options: Pick<Options, 'handlers'>,
+): Promise<Definitions> {
   if (files.length === 0 && !options.handlers) {
     throw new PawlError(
       'INPUT_INVALID',

@@ -109,10 +109,18 @@ export const limits = {
   leaseMsMin: 200,
   /** The longest lease a worker can be configured with. */
   leaseMsMax: 3_600_000,
+  /** How long a call that works until nothing is due may take by default. */
+  untilIdleMs: 20_000,
+  untilIdleMsMin: 500,
+  untilIdleMsMax: 3_600_000,
+  /** Time between two claims of such a call that waits only to learn whether a late session is dead. */
+  lateLookMs: 500,
   /** Renewals of a lease before it expires; with three, a lease survives two lost renewals. */
   leaseRenewalsPerLife: 3,
   /** Share of the lease after which a holder without a confirmed renewal stops itself. */
   leaseSelfStopShare: 2 / 3,
+  /** Sessions that stopped themselves and that a worker closes when it stops. */
+  deadSessionsKept: 4,
   /** Claims that look for leases granted by a claim whose answer was lost. */
   reconcileTimes: 3,
   /** Renewals between two claims that look for lost leases without a reason to. */

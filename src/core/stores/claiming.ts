@@ -63,8 +63,10 @@ export interface Claimed {
   readonly news: readonly { readonly runId: string; readonly messages: readonly StoredMessage[] }[]
   /** Sessions of others that have missed a renewal. */
   readonly late?: readonly LateSession[]
-  /** When the next run or task that this claimer may be granted is due, or the next session is late; after now. */
+  /** When the next run or task that this claimer may be granted is due; after now. */
   readonly nextDue?: Instant
+  /** When the next session of others will have missed a renewal, unless it is renewed before; after now. */
+  readonly nextLate?: Instant
   /** There are suspects that this claimer may be granted, if it asks for them. */
   readonly suspects?: true
   /** The session does not live: nothing was granted, and it holds nothing. All else is absent or empty. */

@@ -94,8 +94,14 @@ export class ClaimPlan {
     this.#hasTaskBacklog = claimed.tasks.length >= budget.tasks
     if (this.wantsMore) return 0
     if (this.#suspects.comeFirst) return this.#suspects.pauseMs
-    const due = claimed.nextDue === undefined ? Number.POSITIVE_INFINITY : claimed.nextDue - now
+    const { nextDue = Number.POSITIVE_INFINITY, nextLate = Number.POSITIVE_INFINITY } = claimed
+    const due = Math.min(nextDue, nextLate) - now
     return Math.max(1, Math.min(due, this.mustReconcile ? limits.idlePollMs : this.#pollMs))
+  }
+
+  /** Nothing is held, the last claim left nothing behind, and no answer is missing. */
+  get isDone(): boolean {
+    return this.#isIdle() && !this.wantsMore && !this.isForSuspects && !this.mustReconcile
   }
 
   #isIdle(): boolean {

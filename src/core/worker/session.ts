@@ -3,7 +3,7 @@
 // take over.
 
 import { limits } from '../base/limits.ts'
-import type { Persistence } from '../runtime/availability.ts'
+import { type Persistence, persist } from '../runtime/availability.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import type { Renewed, Store } from '../stores/store.ts'
@@ -54,11 +54,14 @@ export class Session {
     this.#schedule()
   }
 
-  /** Closes the session. The store releases what is still held under it. */
+  /**
+   * Closes the session, also one that stopped itself: the store releases what is still held under it. Tries again for a
+   * moment, because without an answer other workers have to wait until the lease is over.
+   */
   async close(): Promise<void> {
-    if (this.#dead) return
     this.#end()
-    await this.#send(true)
+    const { clock, random } = this.#options
+    await persist(() => this.#send(true), { clock, random, patienceMs: limits.abortGraceMs })
   }
 
   /** Ends the session as if the store had said that it is dead. */

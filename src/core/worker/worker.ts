@@ -1,9 +1,10 @@
 // A worker: claims runs and tasks it has code for, holds them, and releases them. It owns one session, one loop that
 // claims, and everything that is held under the session.
 
+import { defined } from '../base/defined.ts'
 import { PawlError } from '../base/errors.ts'
 import { limits } from '../base/limits.ts'
-import { type Duration, milliseconds } from '../base/time.ts'
+import { type Duration, type Instant, milliseconds } from '../base/time.ts'
 import { barrierIsExact } from '../deciders/function/barrier.ts'
 import { sleep } from '../runtime/clock.ts'
 import { secret } from '../runtime/random.ts'
@@ -29,6 +30,20 @@ import { type WarmRun, WarmRuns } from './warm.ts'
 import { aboutWorker, type WorkerSettings } from './worker-settings.ts'
 
 type Phase = 'starting' | 'working' | 'draining' | 'stopped'
+
+/** What a claim left to do. */
+export interface Outlook {
+  /** Nothing that is due is left, as far as the claim could tell, and nothing is held. */
+  readonly isDone: boolean
+  /** When the next run or task is due. */
+  readonly nextDue?: Instant
+  /** When the next session of another worker will have missed a renewal. */
+  readonly nextLate?: Instant
+  /** How long until that becomes due here. */
+  readonly dueInMs: number
+  /** How long until a session that has missed a renewal can be freed. */
+  readonly silentInMs: number
+}
 
 /** How busy a worker is. */
 export interface WorkerLoad {
@@ -59,8 +74,14 @@ export class Worker {
   /** How long the last claim took. */
   #claimedInMs = 0
   #drained: Promise<void> | undefined
+  /** Sessions that stopped themselves; newest first. */
+  #dead: readonly Session[] = []
+  #opening: Promise<void> = Promise.resolve()
+  readonly #draining = Promise.withResolvers<void>()
   /** Called when nothing is held any more. */
   #onEmpty: () => void = () => {}
+  /** Called after each claim. Returns how long to wait for the next one at most. @internal */
+  onClaim: ((outlook: Outlook) => number) | undefined
   #graceMs = Number.POSITIVE_INFINITY
   /** Shortens the grace of a drain, also of one in progress. */
   #shorten: (graceMs: number) => void = (graceMs) => {
@@ -94,6 +115,11 @@ export class Worker {
     this.#directory = new Directory(engine, settings)
     this.ready = this.#start()
     this.ready.catch(() => {})
+  }
+
+  /** Resolves when the worker begins to drain. @internal */
+  get draining(): Promise<void> {
+    return this.#draining.promise
   }
 
   /** How many step bodies this worker runs. */
@@ -180,10 +206,7 @@ export class Worker {
     const { line, logger, clock } = this.#context
     while (this.#phase === 'working') {
       try {
-        if (!this.#context.session.alive) {
-          this.#context.session = this.#newSession(this.#context)
-          await line.send(() => this.#context.session.open())
-        }
+        if (!this.#context.session.alive) await this.#reopen(line)
         if (this.#directory.dueInMs === 0) void this.look()
         this.#waker.wakeWithin(this.#directory.dueInMs + 1)
         this.#waker.wakeWithin(await this.#claim())
@@ -194,6 +217,17 @@ export class Worker {
         await sleep(clock, limits.storeRetryMsMax, this.#stopped.signal)
       }
     }
+  }
+
+  // The store may still know the session that is dead: it is closed at the end, unless it is silent before.
+  async #reopen(line: StoreLine): Promise<void> {
+    this.#dead = [this.#context.session, ...this.#dead].slice(0, limits.deadSessionsKept)
+    // A single call has no time to wait until its own session is silent.
+    if (this.onClaim) await this.#context.session.close().catch(() => {})
+    const session = this.#newSession(this.#context)
+    this.#context.session = session
+    this.#opening = line.send(() => session.open())
+    await this.#opening
   }
 
   /** Looks for new definitions. @internal */
@@ -215,7 +249,13 @@ export class Worker {
     this.#take(claimed, this.#plan.mustReconcile)
     this.#late.learn(claimed.late)
     const pauseMs = this.#plan.learn(budget, claimed, storeClock.now())
-    return Math.min(pauseMs, this.#late.dueInMs)
+    const atMostMs = this.onClaim?.(this.#outlookOf(claimed)) ?? Number.POSITIVE_INFINITY
+    return Math.min(pauseMs, this.#late.dueInMs, atMostMs)
+  }
+
+  #outlookOf({ nextDue, nextLate }: Claimed): Outlook {
+    const dueInMs = (nextDue ?? Number.POSITIVE_INFINITY) - this.#context.storeClock.now()
+    return { ...defined({ nextDue, nextLate }), isDone: this.#plan.isDone, dueInMs, silentInMs: this.#late.dueInMs }
   }
 
   #requestFor({ runs, suspects, tasks, messages }: ClaimBudget): ClaimRequest {
@@ -356,7 +396,9 @@ export class Worker {
   }
 
   #checkEmpty(): void {
-    if (this.#runs.size + this.#tasks.size === 0) this.#onEmpty()
+    if (this.#runs.size + this.#tasks.size > 0) return
+    this.#onEmpty()
+    if (this.onClaim) this.#waker.wake()
   }
 
   #newSession(shared: Omit<WorkerContext, 'session'>): Session {
@@ -409,6 +451,7 @@ export class Worker {
   async #drain(): Promise<void> {
     const before = this.#phase
     this.#phase = 'draining'
+    this.#draining.resolve()
     this.#waker.wake()
     if (before === 'starting') this.#stopped.abort()
     await this.ready.catch(() => {})
@@ -422,7 +465,9 @@ export class Worker {
     this.#stopped.abort()
     this.#waker.stop()
     this.#warm.clear()
-    await this.#context.session.close().catch(() => {})
+    // A session that opens after it was closed would stay.
+    await this.#opening.catch(() => {})
+    await Promise.allSettled([this.#context.session, ...this.#dead].map((session) => session.close()))
     this.#announce('stopped')
   }
 

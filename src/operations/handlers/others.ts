@@ -5,6 +5,8 @@ import { defined } from '../../core/base/defined.ts'
 import { PawlError } from '../../core/base/errors.ts'
 import type { Json } from '../../core/base/value.ts'
 import { isStandalone, LIVE, OWN_WORKFLOWS, workflow } from '../../core/index.ts'
+import type { Worked } from '../../until-idle.ts'
+import type { InputOf } from '../inputs.ts'
 import type { Health, TokenRecord, WorkflowInfo } from '../outputs.ts'
 import type { OperationName } from '../routes.ts'
 import { version } from '../version.ts'
@@ -107,6 +109,7 @@ export const others: Handlers<OtherOperation> = {
   'retention.purge': ({ policy, ...options }, { engine }) => engine.retention.purgeSome(policy, options),
   'workers.list': async (_, { engine }) => ({ items: await engine.workers() }),
   'queues.list': async (_, { engine }) => ({ items: await engine.queues() }),
+  'workers.work': (given, caller) => work(given, caller),
   'health.get': (_, caller) => health(caller),
   'audit.list': (page, { books }) => books.audit.list(page),
   'tokens.list': async (_, caller) => ({ items: await tokensOf(caller) }),
@@ -147,6 +150,14 @@ async function workflowsOf({ engine }: Caller): Promise<readonly WorkflowInfo[]>
       return defined({ name, workers: able, version: newest?.version, input })
     }),
   )
+}
+
+function work(given: InputOf<'workers.work'>, { engine, query, signal }: Caller): Promise<Worked> {
+  if (query) {
+    const problem = 'the code of this server runs in processes of its own, which work all the time'
+    throw new PawlError('NOT_SUPPORTED', `${problem}. Call a server that has the code itself: server(engine).`)
+  }
+  return engine.workUntilIdle({ ...given, signals: false, signal })
 }
 
 async function health({ engine }: Caller): Promise<Health> {

@@ -32,6 +32,7 @@ interface ClaimAnswer {
   readonly runs: ClaimedAnswer | null
   readonly tasks: TaskColumns[] | null
   readonly nextDue: number | null
+  readonly nextLate: number | null
   readonly suspects: boolean
   readonly news: seam.Claimed['news'] | null
   readonly late: seam.Claimed['late'] | null
@@ -186,7 +187,7 @@ export class PostgresStore implements seam.Store {
     const { since, learn } = this.#since.of(request)
     const answer = await this.#calls.call<ClaimAnswer>('claim', JSON.stringify(request), since)
     if (answer.dead) return { now: answer.now, runs: [], tasks: [], news: [], dead: true }
-    const { nextDue, suspects, news, late } = answer
+    const { nextDue, nextLate, suspects, news, late } = answer
     learn(answer.since)
     return {
       now: answer.now,
@@ -196,6 +197,7 @@ export class PostgresStore implements seam.Store {
       ...(suspects && { suspects: true }),
       ...(late && { late }),
       ...(nextDue !== null && { nextDue }),
+      ...(nextLate !== null && { nextLate }),
     }
   }
 

@@ -231,13 +231,14 @@ const nextDue: readonly Case[] = [
     },
   },
   {
-    name: 'nextDue is no later than the end of another session that holds work',
+    name: 'nextLate is no later than the end of another session that holds work, and nextDue is something else',
     async run({ store, clock }) {
       await hold(store, 'run', {}, BOB)
       await store.renew(beat(BOB, { beat: 2, ttlMs: 5_000 }))
       await openSession(store)
-      const due = present((await claim(store)).nextDue, 'nextDue')
-      holds(due <= clock.now() + 5_000, 'its work is due when it dies')
+      const { nextLate, nextDue } = await claim(store)
+      holds(present(nextLate, 'nextLate') <= clock.now() + 5_000, 'its work is due when it dies')
+      same(nextDue, undefined, 'which is not known yet')
     },
   },
 ]

@@ -52,7 +52,7 @@ const jumps: readonly Case[] = [
     async run({ store, clock }) {
       await two(store)
       const first = await look(store)
-      same([first.late, first.nextDue], [undefined, clock.now() + MISSED_MS], 'before')
+      same([first.late, first.nextLate], [undefined, clock.now() + MISSED_MS], 'before')
       await clock.advance(MISSED_MS)
       const { late, runs } = await look(store)
       same(late, [{ session: ALICE, beat: 1, ttlMs: LEASE_MS }], 'who is late')

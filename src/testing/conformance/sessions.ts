@@ -78,6 +78,22 @@ const living: readonly Case[] = [
     },
   },
   {
+    name: 'a claim says when another session will be late, apart from what is due',
+    async run({ store, clock }) {
+      await openSession(store, ALICE, 1_200)
+      await openSession(store, BOB)
+      const now = clock.now()
+      await store.create([newRun('later', { startAt: now + 5_000 })])
+      const { nextDue, nextLate, late } = await claim(store, {}, BOB)
+      same([nextDue, nextLate, late], [now + 5_000, now + 500, undefined], 'what is next')
+      same((await claim(store)).nextLate !== nextLate, true, 'a session of its own')
+      await clock.advance(500)
+      const after = await claim(store, {}, BOB)
+      same([after.nextLate, after.late?.map(({ session }) => session)], [undefined, [ALICE]], 'once it is late')
+      same((await claim(store)).nextDue, now + 5_000, 'to another')
+    },
+  },
+  {
     name: 'a renewal of a session that was never opened is dead',
     async run({ store }) {
       same((await store.renew(beat(ALICE, { beat: 2 }))).alive, false, 'the session')

@@ -39,14 +39,18 @@ function grant(tx: RowsTx, request: ClaimRequest): Claimed {
 }
 
 /** What a claimer hears beside its grants. */
-export function outlook(tx: RowsTx, request: ClaimRequest): Pick<Claimed, 'news' | 'suspects' | 'late' | 'nextDue'> {
+export function outlook(
+  tx: RowsTx,
+  request: ClaimRequest,
+): Pick<Claimed, 'news' | 'suspects' | 'late' | 'nextDue' | 'nextLate'> {
   const { late, next } = lateness(tx, request)
-  const due = Math.min(next, tx.nextDue(request) ?? NEVER)
+  const due = tx.nextDue(request) ?? NEVER
   return {
     news: newsFor(tx, request),
     ...(tx.suspects(request, 1, 1).length > 0 && { suspects: true as const }),
     ...(late.length > 0 && { late }),
     ...(due < NEVER && { nextDue: due }),
+    ...(next < NEVER && { nextLate: next }),
   }
 }
 

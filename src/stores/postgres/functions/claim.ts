@@ -316,6 +316,6 @@ begin
     'runs', case when cardinality(v_runs) > 0 then {schema}.claimed(v_runs) end,
     'tasks', case when cardinality(v_tasks) > 0 then {schema}.claimed_tasks(v_tasks) end,
     'news', {schema}.news(v_session, v_held), 'suspects', v_suspect is not null,
-    'nextDue', least(v_next, v_next_task, v_next_late), 'late', v_late,
+    'nextDue', least(v_next, v_next_task), 'nextLate', v_next_late, 'late', v_late,
     'since', case when v_all and v_all_tasks then v_now - ${SLACK_MS} else v_since end);
 end $$;`
