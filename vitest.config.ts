@@ -46,12 +46,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...[...longProjects, 'ui'].map((name) => `test/${name}/**`), packageTest],
+          exclude: [...[...longProjects, 'ui', 'releases'].map((name) => `test/${name}/**`), packageTest],
         },
       },
       ...longProjects.map((name) => ({ test: { name, include: [`test/${name}/**/*.test.ts`] } })),
       // Needs a browser and the built UI.
       { test: { name: 'ui', include: ['test/ui/**/*.test.ts'], testTimeout: 60_000, hookTimeout: 300_000 } },
+      // Needs a build, and the history of the repository, which a shallow clone lacks: not a stage of `npm test`.
+      { test: { name: 'releases', include: ['test/releases/**/*.test.ts'], hookTimeout: 300_000 } },
       // Needs a build, so it is not a unit test.
       { test: { name: 'package', include: [packageTest] } },
     ],

@@ -1,7 +1,7 @@
 // Starts runs of every kind, and prints their ids and inputs; or says why it cannot.
 // Usage: node test/crash/begin-runs.ts <store url> <how many of each>
 import { open, PawlError } from '../../src/index.ts'
-import { contracts } from './definitions.ts'
+import { contracts } from '../crash/definitions.ts'
 
 const [, , store = '', count = '5'] = process.argv
 try {

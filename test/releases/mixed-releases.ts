@@ -1,7 +1,7 @@
 // Kills workers of two releases on one store, while a client starts runs, then judges what is left. Run as an earlier
 // release (`asRelease`), its client is of that one, too, and the store is created by it.
 // Usage: node test/crash/mixed-releases.ts <store url> <folder of a release> <that of another> <kills> <runs> <seed>
-import { killWorkers } from './kill-workers.ts'
+import { killWorkers } from '../crash/kill-workers.ts'
 
 const [, , store = '', one = '', other = '', kills = '8', runs = '100', seed = '1'] = process.argv
 const report = await killWorkers({
