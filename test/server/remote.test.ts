@@ -419,7 +419,7 @@ describe('connections', () => {
       ...['runs.trigger', 'runs.cancel', 'runs.terminate', 'runs.pause', 'completions.resolve', 'completions.reject'],
       ...['schedules.set', 'schedules.pause', 'schedules.resume', 'definitions.submit'],
       ...['builds.rollOut', 'builds.retire', 'batches.start', 'batches.stop', 'views.set', 'views.delete'],
-      ...['retention.set', 'retention.remove', 'retention.purge'],
+      ...['retention.set', 'retention.remove', 'retention.purge', 'workers.work'],
     ]
     for (const [name, { scope }] of Object.entries(routes)) {
       const isRead = scope === 'read' || scope === 'none' || /\.(list|export)$/.test(name)
