@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { until, useStore } from '../workflows/each-store.ts'
 import { CommandLine, type Ended } from './command-line.ts'
-import { alone, ended, failing, graph, others, type Row, shop, waiting } from './verbs.ts'
+import { alone, ended, failing, graph, others, type Row, retention, retentionRefused, shop, waiting } from './verbs.ts'
 
 /** A verb takes longer than this only if it never ends. */
 const LIMIT_MS = 30_000
@@ -80,6 +80,7 @@ describe.each(['sqlite', 'postgres', 'file', 'radosgw'] as const)('users D1: on 
     await each(others)
     await reaches('t', 'failed')
     const objects = kind === 'file' || kind === 'radosgw'
+    await each(objects ? retentionRefused : retention)
     await each([['doctor', objects ? 0 : 1, objects ? /problem|out of date/i : /NOT_SUPPORTED/]])
     worker.kill('SIGTERM')
     expect((await ends(worker.ended, 'the worker')).code).toBe(0)

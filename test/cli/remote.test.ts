@@ -7,7 +7,7 @@ import { type Server, server } from 'pawl/server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { until } from '../workflows/each-store.ts'
 import { CommandLine, type Ended } from './command-line.ts'
-import { alone, ended, failing, graph, others, type Row, shop, waiting } from './verbs.ts'
+import { alone, ended, failing, graph, others, type Row, retention, shop, waiting } from './verbs.ts'
 
 /** A folder with a store, and a command line there. */
 interface Place {
@@ -132,6 +132,7 @@ test('I8, I2, O4: every verb with --url prints what it prints with --store', { t
   await each([['start order 1 --workflow-id t', 0, /started/]])
   await reach('f', 'failed')
   await each(others)
+  await each(retention)
   await reach('t', 'failed')
   await each([
     ['builds roll-out b1 30', 0, /30 %/],

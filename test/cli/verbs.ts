@@ -97,6 +97,10 @@ export const others: readonly Row[] = [
   ['schedule update nightly --every 5m', 1, /RUN_NOT_FOUND/],
   ['builds', 0, /build/i],
   ['migrate p --to nothing', 1, /RUN_ENDED/],
+]
+
+/** Not on object storage. */
+export const retention: readonly Row[] = [
   ['retention', 0, /kept forever/],
   ['retention set', 2, /--keep 30d/],
   ['retention set --keep 30x', 2, /30x/],
@@ -110,4 +114,10 @@ export const others: readonly Row[] = [
   ['purge', 2, /--keep 30d/],
   ['purge --keep 0s --dry-run', 0, /runs would be deleted:[^]*order/],
   ['purge --keep 0s --workflow none --yes --json', 0, /"purged": 0,/],
+]
+
+export const retentionRefused: readonly Row[] = [
+  ['retention', 0, /kept forever/],
+  ['retention set --keep 300d', 1, /\?retention=30d/],
+  ['purge --keep 0s --dry-run', 1, /NOT_SUPPORTED/],
 ]
