@@ -42,18 +42,6 @@ export const edgeMutants: readonly Mutant[] = [
     patch(lateSessions, 'before?.beat === each.beat ? before.since : now', 'before ? before.since : now'),
     patch('core/stores/rules/session.ts', 'ttlMs / limits.leaseRenewalsPerLife + latenessMs', '0'),
   ),
-  from(
-    3_940,
-    mutant(
-      'D2: an expired session is dead, whatever made it expire',
-      patch(
-        sessions,
-        '(beat.beat === 1 || known !== undefined)',
-        '(beat.beat === 1 || (known !== undefined && known.expiresAt > now))',
-      ),
-      patch(commits, 'return at > (tx.session(run.session)?.latest ?? 0)', 'return false'),
-    ),
-  ),
   mutant(
     'D2: a turn that is stamped ahead of the clock loses its lease, and what it cut off is not counted',
     patch(

@@ -14,7 +14,6 @@ import {
 } from './options.ts'
 import {
   capable,
-  type Passes,
   type PassPart,
   type PurgeReport,
   Sweep,
@@ -33,7 +32,7 @@ const RECORD = ['retention', 'policy'] as const
 const TRIES = 3
 
 /** Which runs are deleted after they ended, and when: `engine.retention`. */
-export class Retention implements RetentionCalls, Passes {
+export class Retention implements RetentionCalls {
   readonly #client: Client
   readonly #records: Records
   readonly #ports: SweepPorts

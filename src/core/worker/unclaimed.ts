@@ -53,6 +53,8 @@ export async function endUnclaimed(
     // The first try returns all messages in order, the stop among them.
     if (committed?.outcome === 'applied') announceEvents(listeners, { head, state }, written)
     if (committed?.outcome !== 'more') return committed?.outcome === 'applied'
+    // A fail-over may have taken the stop back: then the run was never asked to end.
+    if (tries === 0 && !committed.messages.some(({ id }) => id === stop.id)) return false
     inbox.receive(committed.messages)
     // They are received as if they had come before the end.
     turn.ending = undefined
