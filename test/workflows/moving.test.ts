@@ -119,7 +119,7 @@ test.concurrent.each(pairs)(
   90_000 + radosgwStartMsMax,
 )
 
-test('a run with streams stays where it is and goes on there, because streams do not move yet', async () => {
+test('streams and the retention stay: a run with streams goes on where it is', async () => {
   const [source, target] = [new Bench('sqlite'), new Bench('sqlite')]
   const told = stream<string>('told')
   const tells = workflow('tells', async (ctx) => {
@@ -133,10 +133,13 @@ test('a run with streams stays where it is and goes on there, because streams do
     const engine = await source.serve({ workflows: [tells] })
     const { runId } = await engine.start(tells)
     await waitsFor(engine.get(runId), 'signal')
+    await engine.retention.set({ keep: '300d' })
     await source.closeEngines()
     const report = await moveRuns({ from: source.url, to: target.url, patience: 0 })
     expect(report).toMatchObject({ moved: 0, refused: [{ runId, reason: 'streams' }] })
-    const again = (await source.serve({ workflows: [tells] })).get(runId)
+    const serving = await source.serve({ workflows: [tells] })
+    expect((await serving.get({ workflowId: 'pawl.retention' }).describe()).status).not.toBe('moved')
+    const again = serving.get(runId)
     await again.signal(go, 'still here')
     expect(await again.result()).toBe('still here')
     const client = await target.engine()

@@ -2,7 +2,7 @@
 // that it needs to know is in the two stores.
 import { PawlError } from '../../core/base/errors.ts'
 import { limits } from '../../core/base/limits.ts'
-import { LIVE } from '../../core/index.ts'
+import { LIVE, RETENTION } from '../../core/index.ts'
 import { isRefused } from '../../core/runtime/availability.ts'
 import { type ListQuery, leftReason, MOVER, type RunSnapshot } from '../../core/stores/driver.ts'
 import { copyDefinitions } from './definitions.ts'
@@ -80,7 +80,7 @@ export class Mover {
   async try(query: MoveQuery): Promise<MoveReport> {
     let [found, held] = [0, 0]
     await this.#eachPage(query, async (runs) => {
-      found += runs.filter(({ status }) => status !== 'moved').length
+      found += runs.filter((run) => run.status !== 'moved' && !staysHere(run)).length
       held += runs.filter(({ session = MOVER }) => session !== MOVER).length
     })
     return { ...this.#report(), found, held }
@@ -128,7 +128,7 @@ export class Mover {
   async #movePage(runs: readonly RunSnapshot[]): Promise<void> {
     const roots = new Set<string>()
     await forEach(runs, limits.moveTreesAtOnce, async (run) => {
-      if (run.status === 'moved') return
+      if (run.status === 'moved' || staysHere(run)) return
       const root = run.endedAt === undefined ? await this.#trees.rootOf(run) : run
       if (!this.#refused.has(root.head.runId)) roots.add(root.head.runId)
     })
@@ -163,4 +163,9 @@ export class Mover {
 
 function isHeld({ session }: RunSnapshot): boolean {
   return session === MOVER
+}
+
+/** The policy of a retention is of its store, and so is the run that carries it out. */
+function staysHere({ head }: RunSnapshot): boolean {
+  return head.name === RETENTION
 }

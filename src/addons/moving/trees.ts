@@ -97,7 +97,7 @@ export class Trees {
   async #refuseStreams(runId: string): Promise<void> {
     const [loaded] = await this.#ports.from.send((store) => store.load([{ type: 'streams', runId }]))
     if (loaded?.type !== 'streams' || (loaded.streams ?? []).length === 0) return
-    throw new Refusal(runId, 'streams', `run ${runId} has streams, which cannot move. Let it end where it is`)
+    throw new Refusal(runId, 'streams', `run ${runId} has streams, which cannot move yet: it stays where it is`)
   }
 
   async #hold(runId: string, held: string[]): Promise<'held' | 'ended' | 'gone'> {

@@ -29,10 +29,18 @@ interface PurgeOptions extends RuleOptions {
 
 type Rule = Omit<RetentionPolicy, 'workflows'>
 
+const FOREVER = `No policy: runs are kept forever, unless the URL of a store on object storage has ?retention=.
+To delete old runs from now on: pawl retention set --keep 30d`
+
 export function retentionCommand(): Command {
-  const command = withCommonOptions(
-    new Command('retention').description('show for how long runs are kept after they ended, and change it'),
-  ).action(show)
+  // It has no options of its own: they would be taken for those of its subcommands.
+  const command = new Command('retention').description(
+    'show for how long runs are kept after they ended, and change it',
+  )
+  const shown = withCommonOptions(new Command('show').description('show the policy, and what it has deleted')).action(
+    show,
+  )
+  command.addCommand(shown, { isDefault: true })
   const set = new Command('set').description('set for how long runs are kept; workers delete the others from now on')
   const remove = new Command('remove')
     .description('keep all runs from now on')
@@ -64,7 +72,7 @@ async function show(options: CommonOptions): Promise<void> {
   await withApi(options, async (api) => {
     const found = await api().retention.get()
     if (options.json) return printJson(found ?? null)
-    if (!found) return print('Runs are kept forever. To delete old ones from now on: pawl retention set --keep 30d')
+    if (!found) return print(FOREVER)
     showRetention(found)
   })
 }
@@ -98,10 +106,12 @@ async function setRule(options: RuleOptions): Promise<void> {
     const { retention } = api()
     const { workflows = {}, ...general } = (await retention.get())?.policy ?? {}
     const policy =
-      workflow === undefined ? { ...rule, workflows } : { ...general, workflows: { ...workflows, [workflow]: rule } }
+      workflow === undefined
+        ? { ...general, ...rule, workflows }
+        : { ...general, workflows: { ...workflows, [workflow]: { ...workflows[workflow], ...rule } } }
     await retention.set(policy)
     if (options.json) printJson(policy)
-    else print(`${whose(workflow)}: ${ruleText(rule)}. Workers begin within seconds.`)
+    else print(`${whose(workflow)}: ${ruleText(ruleIn(policy, workflow))}. Workers begin within seconds.`)
   })
 }
 
@@ -172,6 +182,10 @@ function showCounts({ purged, byWorkflow }: PurgeReport, what: string): void {
 
 function ruleOf({ keep, completed, failed, cancelled, newest }: RuleOptions): Rule {
   return defined({ keep, completed, failed, cancelled, newest })
+}
+
+function ruleIn({ workflows, ...general }: RetentionPolicy, workflow: string | undefined): Rule {
+  return workflow === undefined ? general : (workflows?.[workflow] ?? {})
 }
 
 function whose(workflow: string | undefined): string {
