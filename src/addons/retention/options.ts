@@ -58,8 +58,8 @@ export class Expiry {
   afterMs(name: string, status: EndedStatus): number {
     const own = this.#ruleOf(name)
     const { keep: general = 'forever' } = this.#policy
-    // What has moved is only a note that it has.
-    if (status === 'moved') return millisecondsOf(own?.keep ?? general)
+    // Stores keep what has moved, because the rest of an interrupted move may need it.
+    if (status === 'moved') return Number.POSITIVE_INFINITY
     return millisecondsOf(own?.[status] ?? own?.keep ?? this.#policy[status] ?? general)
   }
 

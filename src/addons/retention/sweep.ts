@@ -85,10 +85,15 @@ export class Sweep {
     do {
       const page = await this.#page(place?.cursor)
       const expired = page.runs.filter((run) => this.#isExpired(run, page.now))
-      const some = expired.slice(0, limit - this.#purged)
-      await this.#purge(some)
+      // Runs that turn out to be needed do not count.
+      for (let at = 0; at < expired.length; ) {
+        if (this.#purged >= limit) return this.#report(undefined)
+        if (signal?.aborted) return this.#report(place)
+        const some = expired.slice(at, at + Math.min(this.#chunk, limit - this.#purged))
+        at += some.length
+        await this.#purge(some)
+      }
       place = page.next
-      if (some.length < expired.length) return this.#report(undefined)
     } while (place && !isOver())
     return this.#report(place)
   }
@@ -125,17 +130,13 @@ export class Sweep {
 
   async #purge(runs: readonly EndedRun[]): Promise<void> {
     if (this.#options.dryRun) return runs.forEach(({ name }) => this.#note(name, 'purged'))
-    for (let at = 0; at < runs.length; ) {
-      const chunk = runs.slice(at, at + this.#chunk)
-      const begun = this.#ports.monotonic()
-      const outcomes = await this.#ports.send((store) => capable(store).purge(chunk))
-      const tookMs = this.#ports.monotonic() - begun
-      for (const [index, { name }] of chunk.entries()) this.#note(name, outcomes[index]?.outcome)
-      at += chunk.length
-      if (tookMs > limits.purgeMsMax) this.#chunk = Math.max(limits.purgeChunkMin, this.#chunk >> 1)
-      else if (tookMs < limits.purgeMsMin) this.#chunk = Math.min(limits.purgeChunkMax, this.#chunk * 2)
-      await this.#ports.rest(Math.min(limits.purgeRestMsMax, tookMs * limits.purgeRest))
-    }
+    const begun = this.#ports.monotonic()
+    const outcomes = await this.#ports.send((store) => capable(store).purge(runs))
+    const tookMs = this.#ports.monotonic() - begun
+    for (const [index, { name }] of runs.entries()) this.#note(name, outcomes[index]?.outcome)
+    if (tookMs > limits.purgeMsMax) this.#chunk = Math.max(limits.purgeChunkMin, this.#chunk >> 1)
+    else if (tookMs < limits.purgeMsMin) this.#chunk = Math.min(limits.purgeChunkMax, this.#chunk * 2)
+    await this.#ports.rest(Math.min(limits.purgeRestMsMax, tookMs * limits.purgeRest))
   }
 
   #note(name: string, outcome: 'purged' | 'kept' | 'missing' | undefined): void {

@@ -26,7 +26,9 @@ export const retentionWorkflow = workflow(
     let everyMs: number | undefined
     do {
       const at = from
-      const part = await ctx.run('sweep', (step) => (step.client as OwnActivityClient).retention.sweep(at, step.signal))
+      const part = await ctx.run('sweep', { retry: { maxAttempts: Infinity } }, (step) =>
+        (step.client as OwnActivityClient).retention.sweep(at, step.signal),
+      )
       purged += part.purged
       needed += part.needed
       from = part.next

@@ -46,7 +46,7 @@ export const limits = {
   purgeRest: 9,
   purgeRestMsMax: 2_000,
   /** Time that one step of the retention, or one call of a client, goes on deleting. */
-  purgeStepMs: 15_000,
+  purgeStepMs: 5_000,
   /** The shortest and the longest time between two passes of the retention. */
   retentionMsMin: 60_000,
   retentionMsMax: 3_600_000,

@@ -115,8 +115,9 @@ export interface Store {
 
   /**
    * Deletes runs that have ended, with everything that belongs to them; a run is there wholly, or not at all. One that is
-   * in progress again, or ended at another instant than the caller read, stays; so does a child whose parent is in
-   * progress, because the parent may still read it. The newest run that is left has the workflow id. Object storage has
+   * in progress again, or ended at another instant than the caller read, stays; so does a child while the generation
+   * that started it is in progress, because that may still read it, and a run that has moved to another store, because
+   * the rest of the move may need its row. The newest run that is left has the workflow id. Object storage has
    * no such method, because its ended runs share large objects: it deletes those by age.
    */
   readonly purge?: (runs: readonly EndedRun[]) => Promise<readonly Purged[]>

@@ -97,7 +97,7 @@ export const texts = {
     where run_id = ? and count > 0`,
   deleteClosed: 'delete from pawl_closed where run_id = ?',
   hasParentInProgress: `select 1 from pawl_run run join pawl_live parent on parent.run_id = run.parent_id
-    where run.run_id = ?`,
+      and parent.generation = run.parent_generation where run.run_id = ?`,
   deleteName: `delete from pawl_name where run_id = ?1
     and workflow_id = (select workflow_id from pawl_run where run_id = ?1) returning workflow_id`,
   nameNewest: `insert into pawl_name (workflow_id, run_id) select workflow_id, run_id from pawl_run where workflow_id = ?

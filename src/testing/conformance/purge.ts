@@ -2,6 +2,7 @@
 import type { EndedPage, EndedRun, NewRun, Purged, Store } from '../../core/stores/store.ts'
 import {
   apply,
+  continued,
   created,
   done,
   ended,
@@ -166,6 +167,17 @@ export const purgeCases: readonly Case[] = [
       )
       same(outcomes(await purge(store, [child])), ['purged'], 'the parent has ended')
       same(outcomes(await purge(store, [mother])), ['purged'], 'the parent')
+    },
+  },
+  {
+    name: 'P14: a child of an earlier generation can be purged, whatever its parent does now',
+    async run(fixture) {
+      const { store } = fixture
+      const parent = await hold(store, 'mother')
+      const child = await finish(fixture, 'child', { parent: { runId: 'mother', generation: 1, key: 'child#1' } })
+      same(outcomes(await purge(store, [child])), ['kept'], 'in the generation that started it')
+      await apply(store, turn(parent, { next: continued() }))
+      same(outcomes(await purge(store, [child])), ['purged'], 'in the next one')
     },
   },
   {

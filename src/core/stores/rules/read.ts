@@ -4,13 +4,23 @@ import { unreachable } from '../../base/assert.ts'
 import { defined } from '../../base/defined.ts'
 import type { Instant } from '../../base/time.ts'
 import { isList } from '../../kernel/attributes.ts'
-import type { EndedStatus } from '../../kernel/status.ts'
+import { ENDED, type EndedStatus, type Status } from '../../kernel/status.ts'
 import { comparable } from '../attributes.ts'
 import { Groups } from '../groups.ts'
 import type * as seam from '../store.ts'
 import { compareKeys, NEVER } from '../values.ts'
 import type { Due, DueIndex } from './due-index.ts'
-import { headOf, position, type RowTurn, type RunRow, reasonOf, statusOf, type TaskRow, turnsOf } from './row.ts'
+import {
+  hasEnded,
+  headOf,
+  position,
+  type RowTurn,
+  type RunRow,
+  reasonOf,
+  statusOf,
+  type TaskRow,
+  turnsOf,
+} from './row.ts'
 import { loadStreams } from './stream-tables.ts'
 import type { Tables } from './tables.ts'
 
@@ -141,7 +151,7 @@ export function matches(row: RunRow, query: seam.ListQuery): boolean {
   const { names, statuses, workflowId, workflowIdPrefix, parentId, createdAfter, createdBefore } = query
   const { head } = row
   if (names && !names.includes(head.name)) return false
-  if (statuses && !statuses.includes(statusOf(row))) return false
+  if (statuses && !(statuses.includes(statusOf(row)) && !isArriving(row))) return false
   if (workflowId !== undefined && head.workflowId !== workflowId) return false
   if (workflowIdPrefix !== undefined && !hasPrefix(head, workflowIdPrefix)) return false
   if (parentId !== undefined && head.parent?.runId !== parentId) return false
@@ -150,6 +160,11 @@ export function matches(row: RunRow, query: seam.ListQuery): boolean {
   if (createdAfter !== undefined && head.createdAt < createdAfter) return false
   if (createdBefore !== undefined && head.createdAt >= createdBefore) return false
   return holdAll(row.attributes ?? {}, query.attributes ?? [])
+}
+
+/** A run that has ended elsewhere is in progress here until all of it has arrived, and no status finds it. */
+function isArriving(row: RunRow): boolean {
+  return !hasEnded(row) && (ENDED as readonly Status[]).includes(row.status)
 }
 
 export function hasPrefix(

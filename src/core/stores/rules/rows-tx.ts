@@ -75,7 +75,10 @@ export interface RowsTx extends StreamRows {
   /** The same of runs that lost at least so many holders since their last release: 1, or 2. */
   suspects(request: seam.ClaimRequest, holders: 1 | 2, limit: number): readonly Run[]
   dueTasks(request: seam.ClaimRequest, limit: number): readonly Task[]
-  /** True if a run that has ended must stay: its parent is in progress, or what it sends is not delivered yet. */
+  /**
+   * True if a run that has ended must stay: the generation that started it is in progress, or what it sends is not
+   * delivered yet.
+   */
   isNeeded(run: Run): boolean
   /** When the next run or task that a claim may be granted is due, later than now. */
   nextDue(request: seam.ClaimRequest): Instant | undefined

@@ -243,7 +243,8 @@ export class Transaction extends StreamDrafts implements RowsTx {
 
   isNeeded({ head: { runId } }: Run): boolean {
     const { head, outbox = [] } = this.run(runId) ?? {}
-    return outbox.length > 0 || (head?.parent !== undefined && this.runInProgress(head.parent.runId) !== undefined)
+    if (outbox.length > 0) return true
+    return head?.parent !== undefined && this.runInProgress(head.parent.runId)?.generation === head.parent.generation
   }
 
   delete({ head: { runId } }: Run): void {

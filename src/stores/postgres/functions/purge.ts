@@ -19,8 +19,9 @@ begin
   v_there := array(select run_id from {schema}.run where run_id = any(p_runs));
   v_gone := array(select c.run_id from unnest(p_runs, p_ended) as u(r, e)
     join {schema}.closed c on c.run_id = u.r join {schema}.run on run.run_id = u.r
-    where c.closed_at = u.e and u.r = any(v_free)
-      and not exists (select 1 from {schema}.live where live.run_id = run.parent_id));
+    where c.closed_at = u.e and u.r = any(v_free) and c.status <> 'moved'
+      and not exists (select 1 from {schema}.live
+        where live.run_id = run.parent_id and live.generation = run.parent_generation));
   with gone as (delete from {schema}.name using {schema}.run
     where run.run_id = any(v_gone) and name.workflow_id = run.workflow_id and name.run_id = run.run_id
     returning name.workflow_id)
