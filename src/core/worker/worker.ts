@@ -241,14 +241,15 @@ export class Worker {
     const budget = this.#plan.nextBudget()
     const request = this.#requestFor(budget)
     this.#leases.claiming()
-    const sent = this.#context.clock.monotonic()
+    // What ends while the claim is on its way may make runs due that the claim did not see.
+    const wasHolding = this.#runs.size + this.#tasks.size > 0
     const claimed = await line.send((store) => this.#claimOnce(store, request))
-    this.#claimedInMs = this.#context.clock.monotonic() - sent
     if (claimed.dead) session.die()
     if (!session.alive) return 0
     this.#take(claimed, this.#plan.mustReconcile)
     this.#late.learn(claimed.late)
     const pauseMs = this.#plan.learn(budget, claimed, storeClock.now())
+    if (this.onClaim && wasHolding && this.#plan.isDone) return 0
     const atMostMs = this.onClaim?.(this.#outlookOf(claimed)) ?? Number.POSITIVE_INFINITY
     return Math.min(pauseMs, this.#late.dueInMs, atMostMs)
   }
@@ -284,6 +285,7 @@ export class Worker {
       const again = { reconcile: true, held: [...this.#runs.keys()] } as const
       const sent = clock.monotonic()
       const claimed = await store.claim({ ...request, ...(this.#plan.mustReconcile && again) })
+      this.#claimedInMs = clock.monotonic() - sent
       storeClock.heard(claimed.now, sent)
       return claimed
     } catch (error) {
