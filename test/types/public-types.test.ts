@@ -44,7 +44,7 @@ function anyIn(files: ReadonlyMap<string, string>): string[] {
   return [...files].flatMap(([path, text]) => shortcutViolations(parseSource({ path, text })))
 }
 
-test('no type that is exported contains any', async () => {
+test('no type that is exported contains any', { timeout: 120_000 }, async () => {
   const files = await declarations('package', 'src')
   const names = [...files.keys()]
   expect(names).toContain(join('src', 'index.d.ts'))
@@ -52,7 +52,9 @@ test('no type that is exported contains any', async () => {
   expect(anyIn(files)).toEqual([])
 })
 
-test('definitions can be exported: their declarations name only what is public, and no any', async () => {
+test('definitions can be exported: their declarations name only what is public, and no any', {
+  timeout: 120_000,
+}, async () => {
   const files = await declarations('user', join('test', 'types'))
   const own = new Map([...files].filter(([path]) => path.startsWith('test')))
   expect(own.size).toBeGreaterThan(5)
