@@ -79,6 +79,18 @@ describe.each(kinds.filter((kind) => kind !== 'file' && kind !== 'radosgw'))('on
     expect(await engine.retention.purge({ newest: 1 })).toEqual({ purged: 2, needed: 0, byWorkflow: { quick: 2 } })
   })
 
+  test('P14: purges at the same time keep as many as one alone', async () => {
+    const { engine, worker } = await store.worker(code)
+    const runs = await engine.startMany(quick, inputs(1_100))
+    await Promise.all(runs.map((run) => run.result()))
+    await worker.drain()
+    const policy = { newest: 5 }
+    await Promise.all([1, 2, 3].map(() => engine.retention.purge(policy)))
+    expect(await engine.count({ workflow: quick })).toBeGreaterThanOrEqual(5)
+    await engine.retention.purge(policy)
+    expect(await engine.count({ workflow: quick })).toBe(5)
+  })
+
   test('P14: workers carry out the policy of the store until it is removed', async () => {
     const engine = await store.serve(code)
     await store.serve(code)

@@ -52,18 +52,10 @@ export interface Passes {
   sweep(from: string | undefined, signal: AbortSignal): Promise<PassPart>
 }
 
-interface Place {
-  readonly cursor: string
-  readonly createdAt: Instant
-}
-
 export class Sweep {
   readonly #expiry: Expiry
   readonly #ports: SweepPorts
   readonly #options: SweepOptions
-  /** Ended runs of each counted workflow that were not looked at yet. */
-  #left: ReadonlyMap<string, number> = new Map()
-  readonly #passed = new Map<string, number>()
   readonly #byWorkflow = new Map<string, number>()
   #purged = 0
   #needed = 0
@@ -79,12 +71,11 @@ export class Sweep {
     const { forMs, signal, limit = Number.POSITIVE_INFINITY } = this.#options
     const begun = this.#ports.monotonic()
     const isOver = (): boolean => signal?.aborted === true || this.#ports.monotonic() - begun >= forMs
-    let place = placeOf(this.#options.from)
+    let place = this.#options.from
     if (this.#expiry.minAgeMs === Number.POSITIVE_INFINITY) return this.#report(undefined)
-    this.#left = await this.#count(place)
     do {
-      const page = await this.#page(place?.cursor)
-      const expired = page.runs.filter((run) => this.#isExpired(run, page.now))
+      const page = await this.#page(place)
+      const expired = await this.#expiredIn(page)
       // Runs that turn out to be needed do not count.
       for (let at = 0; at < expired.length; ) {
         if (this.#purged >= limit) return this.#report(undefined)
@@ -93,7 +84,7 @@ export class Sweep {
         at += some.length
         await this.#purge(some)
       }
-      place = page.next
+      place = page.next?.cursor
     } while (place && !isOver())
     return this.#report(place)
   }
@@ -104,28 +95,35 @@ export class Sweep {
     return this.#ports.send((store) => capable(store).ended(query))
   }
 
-  // Runs that end meanwhile are not in the count, so too few are deleted rather than too many.
-  async #count(place: Place | undefined): Promise<ReadonlyMap<string, number>> {
-    const { counted } = this.#expiry
-    if (counted === 'none') return new Map()
-    const { groups = [] } = await this.#ports.send((store) =>
-      store.list({
-        statuses: ENDED,
-        groupBy: 'name',
-        limit: limits.retentionNamesMax,
-        ...(counted !== 'all' && { names: counted }),
-        ...(place && { createdAfter: place.createdAt + 1 }),
-      }),
-    )
-    return new Map(groups.map(({ key, count }) => [key, count]))
+  async #expiredIn({ runs, now, next }: EndedPage): Promise<EndedRun[]> {
+    const newer = await this.#countBehind(runs, next?.createdAt)
+    // From the newest, so that each run is met with the number of ended runs of its workflow that are newer.
+    const expired = runs.toReversed().filter(({ name, status, endedAt }) => {
+      const count = newer.get(name) ?? 0
+      newer.set(name, count + 1)
+      return (
+        count >= (this.#expiry.newest(name) ?? Number.POSITIVE_INFINITY) ||
+        now - endedAt >= this.#expiry.afterMs(name, status)
+      )
+    })
+    return expired.toReversed()
   }
 
-  #isExpired({ name, status, endedAt }: EndedRun, now: Instant): boolean {
-    const passed = (this.#passed.get(name) ?? 0) + 1
-    this.#passed.set(name, passed)
-    if (now - endedAt >= this.#expiry.afterMs(name, status)) return true
-    const newest = this.#expiry.newest(name)
-    return newest !== undefined && (this.#left.get(name) ?? 0) - passed >= newest
+  /**
+   * Ended runs behind a page, by workflow, for those of which only the newest are kept. Counted after the page was read
+   * and for each page, so that runs which another purge deletes meanwhile never count.
+   */
+  async #countBehind(runs: readonly EndedRun[], lastAt: Instant | undefined): Promise<Map<string, number>> {
+    const counts = new Map<string, number>()
+    if (lastAt === undefined) return counts
+    for (const name of new Set(runs.map((run) => run.name))) {
+      const newest = this.#expiry.newest(name)
+      if (newest === undefined || newest === 0) continue
+      const query = { names: [name], statuses: ENDED, createdAfter: lastAt + 1, limit: 0, count: true } as const
+      const { count = 0 } = await this.#ports.send((store) => store.list({ ...query, countMost: newest }))
+      counts.set(name, count)
+    }
+    return counts
   }
 
   async #purge(runs: readonly EndedRun[]): Promise<void> {
@@ -146,18 +144,10 @@ export class Sweep {
     this.#byWorkflow.set(name, (this.#byWorkflow.get(name) ?? 0) + 1)
   }
 
-  #report(place: Place | undefined): SweepReport {
+  #report(next: string | undefined): SweepReport {
     const byWorkflow = Object.fromEntries(this.#byWorkflow)
-    const next = place && `${place.createdAt} ${place.cursor}`
     return { purged: this.#purged, byWorkflow, needed: this.#needed, ...(next !== undefined && { next }) }
   }
-}
-
-function placeOf(next: string | undefined): Place | undefined {
-  if (next === undefined) return undefined
-  const [, createdAt, cursor] = /^(\d{1,16}) (\S+)$/.exec(next) ?? []
-  if (cursor !== undefined) return { createdAt: Number(createdAt), cursor }
-  throw new PawlError('INPUT_INVALID', '`from` is not what an earlier purge returned. Leave it out to begin anew.')
 }
 
 /** Throws if the store cannot delete single runs. */

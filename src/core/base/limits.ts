@@ -50,8 +50,6 @@ export const limits = {
   /** The shortest and the longest time between two passes of the retention. */
   retentionMsMin: 60_000,
   retentionMsMax: 3_600_000,
-  /** Workflows that a retention counts the runs of. */
-  retentionNamesMax: 10_000,
   /** Ended runs that SQLite deletes in one transaction. */
   purgeAtOnce: 64,
   /** Free pages that a SQLite file keeps beside a share of its size, and pages it returns to the disk at once. */
